@@ -1,0 +1,1 @@
+"""See, change and trust what a compiler does to a distributed training step."""

@@ -1,0 +1,1 @@
+"""Graph → facts: roles, effects, regions, cost. Never edits a graph."""

@@ -1,0 +1,1 @@
+"""Programs → joint graphs."""

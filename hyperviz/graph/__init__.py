@@ -1,0 +1,1 @@
+"""Reading and editing FX: node kinds, phases, copies, fake values, taking a snapshot."""

@@ -1,0 +1,1 @@
+"""Callables → timings, memory, equality."""

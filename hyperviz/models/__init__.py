@@ -1,0 +1,1 @@
+"""Small real models and real text, for demos and tests."""

@@ -1,0 +1,1 @@
+"""Graph → graph: the config, the pipeline and its passes."""

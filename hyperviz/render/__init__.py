@@ -1,0 +1,1 @@
+"""Snapshot → DOT, SVG, PNG, PDF, HTML, text and plots. Knows no torch."""

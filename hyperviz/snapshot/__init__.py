@@ -1,0 +1,29 @@
+"""Frozen plain data: what was understood, ready to be drawn, saved and compared. Knows no torch."""
+
+from hyperviz.snapshot.compilation import CompileReport, RegionReport
+from hyperviz.snapshot.equality import Equality, OutputEquality
+from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
+from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
+from hyperviz.snapshot.setting import Setting
+from hyperviz.snapshot.timing import Ratio, Timing, Timings
+
+__all__ = [
+    "MODES",
+    "PHASES",
+    "ROLES",
+    "STRATEGIES",
+    "CompileReport",
+    "Equality",
+    "GraphSnapshot",
+    "NodeSnapshot",
+    "OutputEquality",
+    "Plan",
+    "Ratio",
+    "Region",
+    "RegionReport",
+    "Setting",
+    "SourceLine",
+    "TensorSnapshot",
+    "Timing",
+    "Timings",
+]

@@ -1,0 +1,45 @@
+"""What compiling a plan took, region by region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CACHES = ("miss", "hit", "bypass", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class RegionReport:
+    """How one region was compiled.
+
+    Attributes:
+        name: the region's name in the plan.
+        num_nodes: how many nodes it holds.
+        seconds: wall time spent on it; 0.0 where it shares another's artifact.
+        reused_from: the region whose artifact it shares, or None.
+        cache: what Inductor's on-disk cache said, one of ``CACHES``.
+        error: why it stayed eager although it was planned, or None.
+    """
+
+    name: str
+    num_nodes: int
+    seconds: float
+    reused_from: str | None = None
+    cache: str = "unknown"
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """How a graph was compiled.
+
+    Attributes:
+        mode: one of ``hyperviz.snapshot.MODES``, or ``"unavailable"`` where this torch cannot compile regions.
+        seconds: wall time of the whole pass.
+        regions: in execution order.
+        notes: sentences about the compile as a whole.
+    """
+
+    mode: str
+    seconds: float
+    regions: tuple[RegionReport, ...] = ()
+    notes: tuple[str, ...] = ()

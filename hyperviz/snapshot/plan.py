@@ -1,0 +1,79 @@
+"""A plan: exactly what would be compiled, what stays eager, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hyperviz.snapshot.graph import GraphSnapshot
+
+MODES = ("off", "regional", "full")
+STRATEGIES = ("runs",)
+ROLES = ("placeholder", "compute", "collective", "wait", "effect", "eager", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Nodes that compile together.
+
+    Attributes:
+        name: ``"region_0"``, ``"region_1"``, … in execution order; the node of the compiled graph has the same name.
+        nodes: names of its members, in execution order.
+        phase: ``"forward"``, ``"backward"``, ``"both"``, or ``""`` where the graph has no phases.
+        flops: floating point operations of its matmuls, convolutions and attention; None where a size is symbolic.
+        bytes_in: bytes of the distinct values it reads from outside; None where one is not known.
+        bytes_out: bytes of the values of its members that are read outside; None where one is not known.
+        settings: the Inductor settings it compiles with.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    phase: str = ""
+    flops: int | None = None
+    bytes_in: int | None = None
+    bytes_out: int | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        """The number that pictures show: the name's."""
+        return int(self.name.rpartition("_")[2])
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a config would do to a graph; nothing has been compiled.
+
+    Attributes:
+        graph: the graph that was planned, as plain data.
+        mode: one of ``MODES``.
+        strategy: one of ``STRATEGIES``.
+        roles: node name → one of ``ROLES``, for every node.
+        regions: in execution order; empty in mode ``"off"``.
+        eager: node name → the reason it stays eager, for every call that no region holds.
+        notes: sentences about the plan as a whole, as in why full mode needs two regions.
+    """
+
+    graph: GraphSnapshot
+    mode: str
+    strategy: str
+    roles: Mapping[str, str]
+    regions: tuple[Region, ...]
+    eager: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def region_of(self) -> dict[str, Region]:
+        """Node name → its region, for every node that is compiled."""
+        return {name: region for region in self.regions for name in region.nodes}
+
+    @property
+    def num_compiled(self) -> int:
+        """How many nodes the regions hold."""
+        return sum(len(region) for region in self.regions)
+
+    def __str__(self) -> str:
+        what = f"{len(self.regions)} region{'' if len(self.regions) == 1 else 's'}"
+        return f"{self.mode} · {what} · {self.num_compiled} nodes compiled · {len(self.eager)} eager"

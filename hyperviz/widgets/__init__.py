@@ -1,0 +1,1 @@
+"""The graph view and the explorer around it. Knows no torch."""
