@@ -1,0 +1,115 @@
+"""What the explorer asks of the world: the knobs it turns, and the protocol that answers them. Knows no torch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Protocol
+
+from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Setting, Timings
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """Everything that a person can turn; equal knobs give equal plans.
+
+    Attributes:
+        mode: one of ``hyperviz.snapshot.MODES``.
+        strategy: one of ``hyperviz.snapshot.STRATEGIES``.
+        settings: compiler setting → value, only those that were changed; a read-only copy of what was given.
+
+    Raises:
+        ValueError: if the mode or the strategy is not known.
+    """
+
+    mode: str = "off"
+    strategy: str = "runs"
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check("mode", self.mode, MODES)
+        _check("region strategy", self.strategy, STRATEGIES)
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    def __str__(self) -> str:
+        changed = ", ".join(f"{key}={value!r}" for key, value in self.settings.items())
+        return " · ".join(filter(None, [self.mode, self.strategy if self.mode == "regional" else "", changed]))
+
+    def replace(self, **changes: object) -> Knobs:
+        """A changed copy."""
+        return replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a compile is.
+
+    Attributes:
+        index: how many regions are done.
+        total: how many there are.
+        name: the region that is being compiled now.
+        what: what it holds, in a few words, as in ``"12 nodes of blocks.0.attn"``.
+    """
+
+    index: int
+    total: int
+    name: str = ""
+    what: str = ""
+
+
+class Stopped(Exception):
+    """A person asked a compile to stop, and it did, between two regions."""
+
+
+class Backend(Protocol):
+    """Answers the explorer. Every method may raise: the explorer shows the error where the person is looking."""
+
+    def plan(self, knobs: Knobs) -> Plan:
+        """What these knobs would compile; fast enough to be called on every click."""
+        ...
+
+    def compile(self, knobs: Knobs, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> CompileReport:
+        """Compiles in a worker thread; calls ``progress`` before each region.
+
+        Raises:
+            Stopped: between two regions, once ``should_stop()`` is true; what was compiled before stays as it was.
+        """
+        ...
+
+    def compare(self) -> Equality:
+        """How the outputs of what was compiled last relate to the eager ones; called in the worker thread."""
+        ...
+
+    def benchmark(self) -> Timings:
+        """How long eager and what was compiled last take; called in the worker thread."""
+        ...
+
+    def settings(self) -> tuple[Setting, ...]:
+        """Every compiler setting that may be edited; asked for when a person first looks for one."""
+        ...
+
+    def parse_setting(self, key: str, text: str) -> object:
+        """The value that a person typed for a setting.
+
+        Raises:
+            ValueError: if there is no such setting (naming the nearest ones) or the text is no value for it.
+        """
+        ...
+
+    def check_settings(self, settings: Mapping[str, object]) -> None:
+        """Refuses settings that the compiler would not take.
+
+        Raises:
+            ValueError: naming the setting that is wrong, and why.
+        """
+        ...
+
+
+def _check(subject: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value), allowed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{subject} must be one of {', '.join(map(repr, allowed))}, got {value!r}{hint}")
