@@ -59,7 +59,7 @@ class Progress:
     what: str = ""
 
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 - to be asked to stop is no error
     """A person asked a compile to stop, and it did, between two regions."""
 
 
