@@ -1,1 +1,20 @@
-"""Graph → facts: roles, effects, regions, cost. Never edits a graph."""
+"""Graph → facts: roles, memory, regions, cost. Never edits a graph."""
+
+from hyperviz.analysis.memory import Memory, written
+from hyperviz.analysis.plan import group_settings, make_plan, plan_of
+from hyperviz.analysis.regions import TAG, Regions, find_regions, with_getitems_beside_producers
+from hyperviz.analysis.roles import Placement, classify
+
+__all__ = [
+    "TAG",
+    "Memory",
+    "Placement",
+    "Regions",
+    "classify",
+    "find_regions",
+    "group_settings",
+    "make_plan",
+    "plan_of",
+    "with_getitems_beside_producers",
+    "written",
+]

@@ -1,6 +1,17 @@
 """Reading and editing FX: node kinds, phases, copies, fake values, taking a snapshot."""
 
+from hyperviz.graph.copies import copy_graph_module, own_custom
 from hyperviz.graph.describe import take_snapshot
 from hyperviz.graph.provenance import write_provenance
+from hyperviz.graph.values import check_placeholders, fake_mode_of, propagate, without_autocast
 
-__all__ = ["take_snapshot", "write_provenance"]
+__all__ = [
+    "check_placeholders",
+    "copy_graph_module",
+    "fake_mode_of",
+    "own_custom",
+    "propagate",
+    "take_snapshot",
+    "without_autocast",
+    "write_provenance",
+]

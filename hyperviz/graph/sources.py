@@ -45,10 +45,18 @@ def user_line(stack_trace: str) -> SourceLine | None:
 @lru_cache(maxsize=4096)
 def is_user_frame(file: str, function: str) -> bool:
     """Whether a frame is the user's, by the rule that ``user_line`` states."""
-    if file.startswith(_MODELS):
-        return True
-    if file.startswith((_TORCH, _OURS)):
+    if is_internal_file(file):
         return False
     if any(place in file for place in _INSTALLED):
         return function.rpartition(".")[2] == "forward"
-    return not file.startswith(_STANDARD) and not (file.startswith("<frozen ") or file == "<string>")
+    return True
+
+
+@lru_cache(maxsize=4096)
+def is_internal_file(file: str) -> bool:
+    """Whether a file is torch's, the standard library's, or this library's machinery."""
+    if file.startswith(_MODELS):
+        return False
+    if any(place in file for place in _INSTALLED):
+        return file.startswith((_TORCH, _OURS))
+    return file.startswith((_TORCH, _OURS, *_STANDARD, "<frozen ")) or file == "<string>"

@@ -1,6 +1,6 @@
 """Frozen plain data: what was understood, ready to be drawn, saved and compared. Knows no torch."""
 
-from hyperviz.snapshot.compilation import CompileReport, RegionReport
+from hyperviz.snapshot.compilation import CompileReport, Progress, RegionReport
 from hyperviz.snapshot.equality import Equality, OutputEquality
 from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
@@ -18,6 +18,7 @@ __all__ = [
     "NodeSnapshot",
     "OutputEquality",
     "Plan",
+    "Progress",
     "Ratio",
     "Region",
     "RegionReport",

@@ -43,3 +43,24 @@ class CompileReport:
     seconds: float
     regions: tuple[RegionReport, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a compile is; told before each distinct region, and once at the end.
+
+    Attributes:
+        index: how many distinct regions are done.
+        total: how many there are.
+        name: the region that is being compiled now; empty at the end.
+        what: what it holds, in a few words, as in ``"12 nodes of blocks.0.attn"``.
+        seconds: wall time since the compile began.
+        seconds_left: an estimate from the nodes that are left; None before the first region is done.
+    """
+
+    index: int
+    total: int
+    name: str = ""
+    what: str = ""
+    seconds: float = 0.0
+    seconds_left: float | None = None

@@ -1,0 +1,53 @@
+"""What a node or a region costs, from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import fx
+from torch.utils.flop_counter import flop_registry
+
+from hyperviz.graph.values import total_bytes
+
+
+def node_flops(node: fx.Node) -> int | None:
+    """Floating point operations of one node, by torch's own formulas (``torch.utils.flop_counter``); None where a size is symbolic.
+
+    Only matmuls, convolutions and attention are counted, as torch does; every other operator counts 0.
+    """
+    formula = flop_registry.get(getattr(node.target, "_overloadpacket", node.target))
+    if formula is None or node.op != "call_function":
+        return 0
+    arguments = fx.node.map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
+    try:
+        count = formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
+    except (AttributeError, TypeError, ValueError, IndexError, AssertionError):  # a value is missing
+        return None
+    return count if isinstance(count, int) and not isinstance(count, torch.SymInt) else None
+
+
+def flops(nodes: Iterable[fx.Node]) -> int | None:
+    """Sum over nodes; None if one is not known."""
+    counts = [node_flops(node) for node in nodes]
+    return None if any(count is None for count in counts) else sum(count for count in counts if count is not None)
+
+
+def inputs_of(nodes: Sequence[fx.Node]) -> list[fx.Node]:
+    """The distinct nodes outside that the nodes read, in order of first use."""
+    members = set(nodes)
+    return list({argument: None for node in nodes for argument in node.all_input_nodes if argument not in members})
+
+
+def outputs_of(nodes: Sequence[fx.Node]) -> list[fx.Node]:
+    """The members that something outside reads, in order."""
+    members = set(nodes)
+    return [node for node in nodes if any(user not in members for user in node.users)]
+
+
+def value_bytes(nodes: Iterable[fx.Node]) -> int | None:
+    """Bytes of the values of nodes; None if a value is missing or has a symbolic size."""
+    nodes = list(nodes)
+    if any("val" not in node.meta for node in nodes):
+        return None
+    return total_bytes(node.meta["val"] for node in nodes)

@@ -1,0 +1,77 @@
+"""What a person asks of the passes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from torch.fx.immutable_collections import immutable_dict
+
+from hyperviz.snapshot import MODES, STRATEGIES
+
+NUMERICS = ("default", "exact")
+
+
+@dataclass(frozen=True, slots=True)
+class PassConfig:
+    """What the passes are to do. Frozen: ``replace`` makes a changed copy.
+
+    Attributes:
+        inductor_mode: ``"off"`` compiles nothing; ``"regional"`` compiles functional compute and leaves communication and side
+            effects eager, in their order; ``"full"`` compiles everything but side effects, collectives included.
+        inductor_configs: Inductor setting → value, for every region; checked against ``torch._inductor.config`` before anything
+            is compiled, not here.
+        region_strategy: ``"runs"``: regions are the maximal runs of consecutive compilable nodes; ``"annotated"``: only what was
+            annotated with ``torch.fx.traceback.annotate({"compile_with_inductor": …})``, a run for each annotation, each with
+            its own settings.
+        numerics: ``"default"`` forces ``eager_numerics.division_rounding`` where torch has it and nothing else; ``"exact"`` is
+            the control: regions run torch's own kernels inside the compiled wrapper (``torch._inductor.lite_mode_options``), so
+            that a difference is never rounding.
+        keep_eager: node names, operators (``"aten.gelu"``, ``"aten.gelu.default"``) and module paths, or globs of them, that
+            stay eager.
+
+    Raises:
+        ValueError: a value is not one of those allowed; the message names them.
+    """
+
+    inductor_mode: str = "off"
+    inductor_configs: Mapping[str, object] = field(default_factory=dict)
+    region_strategy: str = "runs"
+    numerics: str = "default"
+    keep_eager: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_choice("inductor_mode", self.inductor_mode, MODES)
+        _check_choice("region_strategy", self.region_strategy, STRATEGIES)
+        _check_choice("numerics", self.numerics, NUMERICS)
+        if not isinstance(self.inductor_configs, Mapping) or not all(isinstance(key, str) for key in self.inductor_configs):
+            raise ValueError(f"inductor_configs must map names of Inductor settings to values, got {self.inductor_configs!r}")
+        keep = (self.keep_eager,) if isinstance(self.keep_eager, str) else tuple(self.keep_eager)
+        if not all(isinstance(pattern, str) for pattern in keep):
+            raise ValueError(f"keep_eager must hold names, operators, module paths or globs as text, got {self.keep_eager!r}")
+        object.__setattr__(self, "keep_eager", keep)
+        object.__setattr__(self, "inductor_configs", immutable_dict(self.inductor_configs))
+
+    def replace(self, **changes: object) -> PassConfig:
+        """A changed copy.
+
+        Raises:
+            ValueError: a name is not a field (the message names the nearest) or a value is not allowed.
+        """
+        known = [entry.name for entry in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise ValueError(f"PassConfig has no field {name!r}{near_miss(name, known)}")
+        return replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def near_miss(name: object, known: list[str] | tuple[str, ...]) -> str:
+    """The end of an error sentence: the likely name, or nothing."""
+    likely = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {likely[0]!r}?" if likely else ""
+
+
+def _check_choice(subject: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{subject} must be one of {', '.join(map(repr, allowed))}, got {value!r}{near_miss(value, allowed)}")
