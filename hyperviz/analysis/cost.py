@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import fx
+from torch.fx.node import map_arg
 from torch.utils.flop_counter import flop_registry
 
 from hyperviz.graph.values import total_bytes
@@ -19,7 +20,7 @@ def node_flops(node: fx.Node) -> int | None:
     formula = flop_registry.get(getattr(node.target, "_overloadpacket", node.target))
     if formula is None or node.op != "call_function":
         return 0
-    arguments = fx.node.map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
+    arguments = map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
     try:
         count = formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
     except (AttributeError, TypeError, ValueError, IndexError, AssertionError):  # a value is missing

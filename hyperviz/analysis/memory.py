@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import fx
+from torch.fx.node import map_arg
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from hyperviz.graph.kinds import is_getitem, operator_name, schema_of
@@ -115,7 +116,7 @@ def _arguments_where(node: fx.Node, holds: Callable[[Any], bool]) -> list[fx.Nod
 
 def _nodes_in(arguments: Iterable[object]) -> list[fx.Node]:
     found: list[fx.Node] = []
-    fx.node.map_arg(list(arguments), found.append)  # pyright: ignore[reportArgumentType]
+    map_arg(list(arguments), found.append)  # pyright: ignore[reportArgumentType]
     return found
 
 

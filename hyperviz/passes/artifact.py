@@ -10,6 +10,7 @@ import torch
 from torch import fx
 from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.node import map_arg
 
 from hyperviz.graph import without_autocast
 from hyperviz.graph.kinds import is_higher_order
@@ -79,7 +80,7 @@ def sharing_key(region: ExtractedRegion, settings: Mapping[str, object]) -> str 
             continue
         if node.op == "get_attr" or is_higher_order(node):
             return None
-        arguments = fx.node.map_arg((node.args, node.kwargs), places.__getitem__)  # pyright: ignore[reportArgumentType]
+        arguments = map_arg((node.args, node.kwargs), places.__getitem__)  # pyright: ignore[reportArgumentType]
         lines.append(f"{node.op} {_target_key(node.target)} {arguments!r}")
     lines.append(repr(sorted(settings.items())))
     return "\n".join(lines)
@@ -118,10 +119,8 @@ def _without_remat() -> Iterator[None]:
 def _cache_counters() -> dict[str, int]:
     from torch._dynamo.utils import counters
 
-    return {
-        word: counters["inductor"][f"fxgraph_cache_{word}"] + counters["aot_autograd"][f"autograd_cache_{word}"]
-        for word in ("hit", "miss", "bypass")
-    }
+    inductor, autograd = counters["inductor"], counters["aot_autograd"]
+    return {word: inductor[f"fxgraph_cache_{word}"] + autograd[f"autograd_cache_{word}"] for word in ("hit", "miss", "bypass")}
 
 
 def _cache_word(before: Mapping[str, int], after: Mapping[str, int]) -> str:

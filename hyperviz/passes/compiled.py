@@ -47,6 +47,7 @@ class CompiledRegion(torch.nn.Module):
         return self.artifact(*inputs)
 
     def extra_repr(self) -> str:
+        """What a printed module tree shows."""
         return f"{self.name}: {len(self.nodes)} nodes"
 
 

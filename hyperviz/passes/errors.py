@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from torch import fx
 
+_INSTALL = (
+    "Install one (Debian and Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install; "
+    "Windows: the Build Tools for Visual Studio), or name one in the environment variable CXX."
+)
+
 
 class RegionCompileError(RuntimeError):
     """Inductor could not compile a region; the graph is as it was.
@@ -31,7 +36,7 @@ def describe_cause(cause: BaseException) -> str:
     text = " ".join(str(inner).split()) or type(inner).__name__
     text = text if len(text) < 400 else text[:400] + " …"
     if type(inner).__name__ == "InvalidCxxCompiler":
-        return f"no working C++ compiler was found. Install one (Debian and Ubuntu: apt-get install g++; macOS: xcode-select --install), or name one in the environment variable CXX. Torch said: {text}"
+        return f"no working C++ compiler was found. {_INSTALL} Torch said: {text}"
     return f"{type(inner).__name__}: {text}"
 
 

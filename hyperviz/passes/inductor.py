@@ -136,9 +136,7 @@ class _Compilation:
 
     def compile_regions(self) -> None:
         """Compile each distinct region once, in order."""
-        keys = [
-            sharing_key(region, planned.settings) or region.name for region, planned in zip(self.extracted, self.plan.regions, strict=True)
-        ]
+        keys = [sharing_key(region, self._settings(region)) or region.name for region in self.extracted]
         first: dict[str, ExtractedRegion] = {}
         for key, region in zip(keys, self.extracted, strict=True):
             first.setdefault(key, region)
@@ -167,9 +165,8 @@ class _Compilation:
         original.meta["inductor_compiled"] = self.config.inductor_mode
         original.meta["inductor_plan"] = self._final_plan()
         original.meta["inductor_report"] = self._report()
-        logger.info(
-            "compiled %d of %d nodes in %d regions", sum(len(region.members) for region in done), len(self.regions.order), len(done)
-        )
+        num_compiled = sum(len(region.members) for region in done)
+        logger.info("compiled %d of %d nodes in %d regions", num_compiled, len(self.regions.order), len(done))
 
     def _compile_one(self, region: ExtractedRegion) -> None:
         settings = compile_settings(self._settings(region), self.config.inductor_mode, self.config.numerics)

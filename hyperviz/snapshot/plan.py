@@ -65,6 +65,19 @@ class Plan:
     eager: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of_graph(cls, graph: GraphSnapshot) -> Plan:
+        """The plan that compiles nothing, for a graph of which only the snapshot is at hand; roles are read off FX's ops."""
+        roles = {"placeholder": "placeholder", "get_attr": "placeholder", "output": "output"}
+        return cls(
+            graph,
+            mode="off",
+            strategy=STRATEGIES[0],
+            roles={node.name: roles.get(node.op, "compute") for node in graph.nodes},
+            regions=(),
+            eager={node.name: "off: nothing is compiled" for node in graph.nodes if node.op not in roles},
+        )
+
     def region_of(self) -> dict[str, Region]:
         """Node name → its region, for every node that is compiled."""
         return {name: region for region in self.regions for name in region.nodes}
