@@ -1,1 +1,6 @@
-"""Programs → joint graphs."""
+"""Programs become joint graphs: forward, loss and backward of one training step."""
+
+from hyperviz.capture.joint_graph import JointGraph
+from hyperviz.capture.tracing import trace
+
+__all__ = ["JointGraph", "trace"]

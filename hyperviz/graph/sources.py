@@ -59,4 +59,4 @@ def is_internal_file(file: str) -> bool:
         return False
     if any(place in file for place in _INSTALLED):
         return file.startswith((_TORCH, _OURS))
-    return file.startswith((_TORCH, _OURS, *_STANDARD, "<frozen ")) or file == "<string>"
+    return file.startswith((_TORCH, _OURS, *_STANDARD, "<frozen "))
