@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -63,7 +64,7 @@ def lend(model: nn.Module, state: ModelState, tensors: Sequence[torch.Tensor]) -
     before = [(module, dict(module.__dict__), [(slot, dict(slot)) for slot in _slots(module)]) for module in modules]
     try:
         for module in modules:
-            for slot in (module._parameters, module._buffers):
+            for slot in _slots(module)[:2]:
                 slot.update({name: lent[id(own)] for name, own in slot.items() if own is not None})
         yield
     finally:
@@ -73,19 +74,17 @@ def lend(model: nn.Module, state: ModelState, tensors: Sequence[torch.Tensor]) -
                 _restore(slot, contents)
 
 
-def _slots(module: nn.Module) -> list[dict]:
+def _slots(module: nn.Module) -> list[dict[str, Any]]:
     return [module._parameters, module._buffers, module._modules]
 
 
-def _restore(target: dict, contents: dict) -> None:
+def _restore(target: dict[str, Any], contents: dict[str, Any]) -> None:
     target.clear()
     target.update(contents)
 
 
-def rebound_buffers(
-    model: nn.Module, state: ModelState, tensors: Sequence[torch.Tensor]
-) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
-    """(name, lent, new) for every lent buffer that the program replaced by another tensor (``self.mean = …``) instead of writing into it.
+def rebound_buffers(model: nn.Module, state: ModelState, tensors: Sequence[torch.Tensor]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """(lent, new) for every lent buffer that the program replaced by another tensor (``self.mean = …``) instead of writing into it.
 
     Raises:
         ValueError: the new value is no tensor of the same shape and dtype, so that no graph could write it into the buffer.
@@ -101,7 +100,7 @@ def rebound_buffers(
         if now is None or now.shape != given.shape or now.dtype != given.dtype:
             came = "nothing" if now is None else f"{now.dtype} of shape {tuple(now.shape)}"
             raise ValueError(f"buffer {fqn!r} must keep {given.dtype} and shape {tuple(given.shape)} during the step, got {came}")
-        yield fqn, given, now
+        yield given, now
 
 
 @contextmanager

@@ -58,9 +58,8 @@ class InputSpec:
             raise ValueError(f"inputs must be nested like those that were captured, {_listed(self.names)}; got {_listed(came)}")
         for position, value in self.constants.items():
             if type(leaves[position]) is not type(value) or leaves[position] != value:
-                raise ValueError(
-                    f"inputs[{self.names[position]!r}] must be {value!r}, for which the step was captured; got {leaves[position]!r}: trace it again"
-                )
+                name, came = self.names[position], leaves[position]
+                raise ValueError(f"inputs[{name!r}] must be {value!r}, as when the step was captured, got {came!r}: trace it again")
         return [leaf for i, leaf in enumerate(leaves) if i not in self.constants]
 
     def unflatten(self, tensors: Sequence[torch.Tensor]) -> dict[str, Any]:

@@ -97,10 +97,8 @@ def autocast_off(tensors: Sequence[Any]) -> Iterator[None]:
 def _state_message(wanted: tuple[str, ...], came: tuple[str, ...]) -> str:
     lost = next((fqn for fqn in wanted if fqn not in came), None)
     if lost is None:
-        extra = next((fqn for fqn in came if fqn not in wanted), None)
-        return (
-            f"model must have the captured parameters and buffers{'' if extra is None else f', got also {extra!r}'}, in the captured order"
-        )
+        extra = next((f", got {fqn!r} too" for fqn in came if fqn not in wanted), "")
+        return f"model must have the captured parameters and buffers, in the captured order{extra}"
     near = difflib.get_close_matches(lost, came, n=1)
     return f"model must have the captured parameters and buffers, but {lost!r} is missing" + (f"; it has {near[0]!r}" if near else "")
 

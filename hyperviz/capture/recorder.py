@@ -72,7 +72,8 @@ class Recorder:
 
     def _sequence_number(self) -> int | None:
         if self.first_backward is None:
-            return torch.autograd._get_sequence_nr() - 1  # it was counted up when the operator's gradient function was made
+            # counted up when the operator's gradient function was made
+            return torch.autograd._get_sequence_nr() - 1  # pyright: ignore[reportPrivateImportUsage]
         return self._running[-1] if self._running else None
 
     def _frames(self) -> list[str]:

@@ -74,8 +74,9 @@ def check_signature(train_fn: Callable[..., Any], inputs: Mapping[str, Any]) -> 
     try:
         signature.bind(None, **inputs)
     except TypeError as error:
+        wanted = ", ".join(inputs) or "nothing"
         raise ValueError(
-            f"train_fn must take the model and then {', '.join(inputs) or 'nothing'} by name, but it is {_name(train_fn)}{signature}: {error}"
+            f"train_fn must take the model and then {wanted} by name, but it is {_name(train_fn)}{signature}: {error}"
         ) from None
 
 

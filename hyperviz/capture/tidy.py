@@ -15,10 +15,10 @@ def tidy(graph: fx.Graph) -> int:
 
     Matches::
 
-        y = aten.detach(x)          → x      autograd's mark; without autograd it is x itself
-        z = aten.empty(…)   # no users  →        pure, and nobody reads it
+        y = aten.detach(x)              → x    autograd's mark; without autograd it is x itself; and so is alias(x)
+        z = aten.empty(…)  # no users   →      pure, and nobody reads it
 
-    Safe because a detached tensor shares x's memory, so writes into either are seen by both as before; where a user changes the tensor's
+    Safe because such a tensor shares x's memory, so writes into either are seen by both as before; where a user changes the tensor's
     shape in place (``t_``, ``resize_``), the alias is kept. An operator goes only if it writes nothing, draws no random number, returns
     something, and belongs to ``aten``: anything else acts, or may. Bit for bit the same results, and the same random numbers after them.
 
@@ -27,7 +27,7 @@ def tidy(graph: fx.Graph) -> int:
     """
     before = len(graph.nodes)
     for node in list(graph.nodes):
-        if is_detach(node) and not any(reshapes_in_place(user) for user in node.users):
+        if is_alias(node) and not any(reshapes_in_place(user) for user in node.users):
             node.replace_all_uses_with(node.args[0])
             graph.erase_node(node)
     for node in reversed(list(graph.nodes)):
@@ -36,9 +36,9 @@ def tidy(graph: fx.Graph) -> int:
     return before - len(graph.nodes)
 
 
-def is_detach(node: fx.Node) -> bool:
-    """Whether a node only marks its input as cut off from autograd."""
-    return node.op == "call_function" and node.target is aten.detach.default
+def is_alias(node: fx.Node) -> bool:
+    """Whether a node's value is its input, seen without autograd."""
+    return node.op == "call_function" and node.target in (aten.detach.default, aten.alias.default)
 
 
 def reshapes_in_place(node: fx.Node) -> bool:

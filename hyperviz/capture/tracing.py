@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch._dynamo
 from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
@@ -41,12 +42,13 @@ def trace(model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mappi
         torch defines them, and ``"phase"``, ``"module_path"`` and ``"twin"`` as ``hyperviz.graph.provenance`` defines them.
 
     Raises:
-        ValueError: what was given cannot be captured: no ``nn.Module``, inputs that are no dict or have an unhashable leaf, a loss that is no
-            differentiable scalar, or a program that depends on the values of tensors outside the graph, in Python's ``if`` for one.
+        ValueError: what was given cannot be captured: no ``nn.Module``, inputs that are no dict or have an unhashable leaf, a loss that
+            is no differentiable scalar, or a program that lets Python decide on the values of tensors, as in ``if x.sum() > 0``.
 
     A tensor that is neither in the model nor in ``inputs`` (a plain attribute, a global) stays in the graph as the constant that it is. An
-    assigned buffer (``self.mean = …``) is written into the buffer at the end of the step. The captured program is the one that Python ran
-    this time: what it decides on shapes, flags, or its own random numbers is decided for good.
+    assigned buffer (``self.mean = …``) is written into the buffer at the end of the step. What runs under ``torch.compile`` is traced as
+    the plain program. The captured program is the one that Python ran this time: what it decides on shapes, flags, or its own random
+    numbers is decided for good.
     """
     state = ModelState.of(model)
     spec = InputSpec.of(inputs)
@@ -98,7 +100,7 @@ class Step:
             self.recorder.start_backward(loss)
             gradients = self.gradients(loss, state)
             with torch.no_grad():
-                for _, given, now in rebound_buffers(self.model, self.state, state):
+                for given, now in rebound_buffers(self.model, self.state, state):
                     given.copy_(now)
         return [loss, *gradients]
 
@@ -127,12 +129,12 @@ def _fake(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _clean_modes() -> Iterator[None]:
-    """What a trace needs of torch's global switches: gradients on, one thread for the backward, annotations kept, compiled parts run plain."""
+    """Sets torch's switches as a trace needs them: gradients on, one thread for the backward, annotations kept, compiled parts plain."""
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
         torch.autograd.set_multithreading_enabled(False),
-        torch.compiler.set_stance("force_eager"),
+        torch._dynamo.config.patch(error_on_nested_fx_trace=False),
         preserve_node_meta(),
     ):
         try:
@@ -151,7 +153,7 @@ def _finish(graph_module: fx.GraphModule, step: Step) -> JointGraph:
     placeholders = graph.find_nodes(op="placeholder")
     for node, name in zip(placeholders, names, strict=True):
         _rename(node, name)
-    for node, fqn in zip(placeholders, state.fqns):
+    for node, fqn in zip(placeholders, state.fqns, strict=False):
         node.meta["module_path"] = fqn.rpartition(".")[0]
     graph.lint()
     graph_module.recompile()
