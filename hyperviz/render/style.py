@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hyperviz.render.palette import DARK, LIGHT, NUM_PAINTS, paint
 
@@ -36,6 +36,16 @@ _SHAPES = f"""
 .hyperviz [data-kind=input]>rect{{rx:0;stroke-width:2}}
 """
 
+# What a view that listens may switch on: what is selected or under the pointer, what a search left out.
+_STATES = """
+.hyperviz:focus-visible{outline:2px solid #2f81f7;outline-offset:-2px}
+.hyperviz[tabindex] .hv-node{cursor:pointer}
+.hv-active .hv-edge,.hv-active .hv-saved{opacity:.13}
+.hv-active .hv-lit{opacity:1;stroke-width:2.4}
+.hyperviz .hv-node.hv-selected>rect{stroke-width:4}
+.hyperviz .hv-dim{opacity:.14}
+"""
+
 _COLOURS = (
     (".hv-paper", "fill", "paper"),
     (".hv-panel>rect", "fill", "panel"),
@@ -53,15 +63,22 @@ _COLOURS = (
     (".hyperviz [data-role=effect]>rect", "stroke", "alarm"),
     (".hyperviz [data-role=effect]>text>tspan", "fill", "alarm"),
     (".hyperviz [data-kind=input]>rect", "stroke", "ink"),
+    (".hv-fe", "fill", "neutral"),
+    (".hv-fe", "stroke", "alarm"),
+)
+_STATE_COLOURS = (
+    (".hv-active .hv-edge.hv-lit", "stroke", "ink"),
+    (".hyperviz .hv-node.hv-selected>rect", "stroke", "ink"),
 )
 
 
 def style(prefix: str) -> str:
-    """The style sheet; ``prefix`` begins the ids of the patterns that belong to it."""
-    rules = [_SHAPES.replace("\n", ""), *_roles(), *_paints(prefix), _SCHEME]
-    effect = f".hyperviz [data-role=effect]:not([data-paint])>rect{{fill:url(#{prefix}e) {LIGHT.neutral}}}"
+    """The style sheet; ``prefix`` is the id of the SVG and begins the ids of its patterns."""
+    effect = f"#{prefix} [data-role=effect]:not([data-paint])>rect{{fill:url(#{prefix}e) {LIGHT.neutral}}}"
+    tips = f"#{prefix} .hv-edge:not(.hv-far){{marker-end:url(#{prefix}t)}}"
     jupyter = f"@supports(color:light-dark(#000,#fff)){{.hv-paper{{fill:var(--jp-layout-color0,{_both(LIGHT.paper, DARK.paper)})}}}}"
-    return "".join([*rules, effect, jupyter])
+    rules = [_SHAPES, *_themed(_COLOURS), *_paints(prefix), effect, tips, _STATES, *_themed(_STATE_COLOURS), _SCHEME, jupyter]
+    return "".join(rules).replace("\n", "")
 
 
 def _both(light: str, dark: str) -> str:
@@ -73,16 +90,17 @@ def _set(what: str, light: str, dark: str) -> str:
     return f"{what}:{light};{what}:{_both(light, dark)}"
 
 
-def _roles() -> Iterator[str]:
-    for where, what, name in _COLOURS:
+def _themed(colours: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    for where, what, name in colours:
         yield f"{where}{{{_set(what, getattr(LIGHT, name), getattr(DARK, name))}}}"
 
 
 def _paints(prefix: str) -> Iterator[str]:
     for index in range(NUM_PAINTS):
         light, dark = paint(index, LIGHT), paint(index, DARK)
-        pattern = light.pattern != "plain"
-        fill = f"fill:url(#{prefix}{index}) {light.fill}" if pattern else _set("fill", light.fill, dark.fill)
-        yield f'#{prefix} [data-paint="{index}"]>rect{{{fill};{_set("stroke", light.line, dark.line)}}}'
-        if pattern:
+        yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("stroke", light.line, dark.line)}}}'
+        if light.pattern == "plain":
+            yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("fill", light.fill, dark.fill)}}}'
+        else:
+            yield f'#{prefix} [data-paint="{index}"]>rect{{fill:url(#{prefix}{index}) {light.fill}}}'
             yield f".hv-f{index}{{{_set('fill', light.fill, dark.fill)};{_set('stroke', light.mark, dark.mark)}}}"

@@ -37,8 +37,9 @@ def svg(plan: Plan, layout: Layout | None = None) -> str:
     words = f"{_text(picture.title)}: {_text(picture.subtitle)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hyperviz" id="{prefix}" '
-        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="{words}" fill="{LIGHT.neutral}" stroke="none">'
-        f"<style>{style(prefix)}#{prefix} .hv-near{{marker-end:url(#{prefix}t)}}</style><defs>{''.join(_defs(prefix))}</defs>"
+        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label="{words}" fill="{LIGHT.neutral}" stroke="none">'
+        f"<style>{style(prefix)}</style><defs>{''.join(_defs(prefix))}</defs>"
         f'<g class="hv-viewport">{body}</g></svg>'
     )
 
@@ -118,7 +119,7 @@ def _node(node: NodeMark) -> str:
     x, y, w, h = _rounded(node.box)
     attributes = _attributes(node.role, node.kind, node.region, node.paint)
     phase = f' data-phase="{node.phase}"' if node.phase else ""
-    badge = f"<tspan>{node.badge}</tspan> " if node.badge else "<tspan/>"
+    badge = f"<tspan>{node.badge} </tspan>" if node.badge else ""
     return (
         f'<g class="hv-node" data-name="{_text(node.name)}" {attributes}{phase}><title>{_text(node.tooltip)}</title>'
         f'<rect x="{x}" y="{y}" width="{w}" height="{h}"/><text x="{x + w // 2}" y="{y + h // 2 + 4}">{badge}{_text(node.label)}</text></g>'
@@ -126,7 +127,7 @@ def _node(node: NodeMark) -> str:
 
 
 def _edge(edge: EdgeMark) -> str:
-    group = {"near": "hv-edge hv-near", "far": "hv-edge hv-far", "saved": "hv-saved"}[edge.kind]
+    group = {"near": "hv-edge", "far": "hv-edge hv-far", "saved": "hv-saved"}[edge.kind]
     return f'<path class="{group}" data-from="{_text(edge.start)}" data-to="{_text(edge.end)}" d="{_path(edge.chain)}"/>'
 
 
