@@ -13,7 +13,7 @@ from torch import fx
 
 from hyperviz.analysis.memory import Memory, written
 from hyperviz.analysis.roles import Placement, classify
-from hyperviz.graph.kinds import is_getitem, is_subgraph_attribute, operator_name
+from hyperviz.graph.kinds import is_getitem, is_object_attribute, operator_name
 
 TAG = "compile_with_inductor"
 
@@ -67,7 +67,7 @@ def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eag
             notes.append(f"{len(groups)} regions, not one: effects that nothing may be moved across stand between them")
     else:
         groups = _runs_without_outside_writes(order, reasons, placements, key, graph)
-    return Regions(order, [_with_subgraphs(group) for group in groups], placements, reasons, notes)
+    return Regions(order, [_with_objects(group) for group in groups], placements, reasons, notes)
 
 
 def with_getitems_beside_producers(graph: fx.Graph) -> list[fx.Node]:
@@ -153,16 +153,16 @@ def _runs_without_outside_writes(
         placements.update({node: Placement("effect", reason) for node, reason in seen_outside.items()})
 
 
-def _with_subgraphs(group: list[fx.Node]) -> list[fx.Node]:
-    """The group, led by the graphs that only its own higher-order operators call."""
+def _with_objects(group: list[fx.Node]) -> list[fx.Node]:
+    """The group, led by the graphs and other objects that only its own members read."""
     members = set(group)
-    graphs = {
+    objects = {
         argument: None
         for node in group
         for argument in node.all_input_nodes
-        if is_subgraph_attribute(argument) and members.issuperset(argument.users)
+        if is_object_attribute(argument) and members.issuperset(argument.users)
     }
-    return [*graphs, *group]
+    return [*objects, *group]
 
 
 def _sink_effects(order: list[fx.Node], reasons: dict[fx.Node, str], memory: Memory) -> tuple[list[fx.Node], list[str]]:

@@ -97,10 +97,10 @@ def attribute(root: torch.nn.Module, path: str) -> object:
     return value
 
 
-def is_subgraph_attribute(node: fx.Node) -> bool:
-    """Whether a ``get_attr`` node reads a graph rather than a tensor."""
+def is_object_attribute(node: fx.Node) -> bool:
+    """Whether a ``get_attr`` node reads a graph, a process group or another object: what cannot be an input of a compiled region."""
     root = node.graph.owning_module
-    return node.op == "get_attr" and root is not None and isinstance(attribute(root, str(node.target)), torch.nn.Module)
+    return node.op == "get_attr" and root is not None and not isinstance(attribute(root, str(node.target)), torch.Tensor)
 
 
 def is_random(node: fx.Node) -> bool:

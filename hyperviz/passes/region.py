@@ -11,7 +11,7 @@ from torch import fx
 
 from hyperviz.analysis.cost import inputs_of, outputs_of
 from hyperviz.graph.copies import own_custom
-from hyperviz.graph.kinds import attribute, is_getitem, is_subgraph_attribute
+from hyperviz.graph.kinds import attribute, is_getitem, is_object_attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def extract(name: str, members: Sequence[fx.Node], root: fx.GraphModule) -> Extr
     inputs: list[fx.Node] = []
     modules: dict[str, object] = {}
     for node in inputs_of(members):
-        if is_subgraph_attribute(node):
+        if is_object_attribute(node):
             mapping[node] = graph.node_copy(node)
             modules[str(node.target)] = attribute(root, str(node.target))
         else:
