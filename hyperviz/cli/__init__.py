@@ -1,0 +1,5 @@
+"""The command line: ``hyperviz demo | lab | doctor | export``."""
+
+from hyperviz.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,82 @@
+"""What a person types: one parser, one function for each command, one sentence for each mistake."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hyperviz.cli.demo import demo
+from hyperviz.cli.doctor import doctor
+from hyperviz.cli.export import export
+from hyperviz.cli.lab import lab
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: the words after ``hyperviz``; None for those that this process was started with.
+
+    Returns:
+        The exit code: 0 where the command did what it was asked, 1 where it found that something is wrong, 2 for a mistake in the
+        question or an answer that could not be written, 130 where a person interrupted it.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (ValueError, OSError) as error:
+        print(f"hyperviz {options.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"hyperviz {options.command}: interrupted, nothing more was written", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hyperviz", description="See, change and trust what a compiler does to a training step.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="demo | lab | doctor | export")
+    for add in (_add_demo, _add_lab, _add_doctor, _add_export):
+        add(commands)
+    return parser
+
+
+def _add_demo(commands: argparse._SubParsersAction) -> None:
+    what = "train a small GPT on real text, take its step apart, compile it in each mode, and write a report"
+    parser = commands.add_parser("demo", help=what, description=what)
+    parser.add_argument("--layers", type=_positive, default=4, help="transformer blocks (default: %(default)s)")
+    parser.add_argument("--steps", type=_positive, default=20, help="training steps before it is taken apart (default: %(default)s)")
+    parser.add_argument("--rounds", type=_positive, default=30, help="timed rounds (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and of the text that is read (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("hyperviz-demo"), help="folder of the report (default: %(default)s)")
+    parser.set_defaults(run=demo)
+
+
+def _add_lab(commands: argparse._SubParsersAction) -> None:
+    what = "open JupyterLab on the notebooks"
+    parser = commands.add_parser("lab", help=what, description=what)
+    parser.add_argument("jupyter", nargs=argparse.REMAINDER, help="words for jupyter lab, as in: --no-browser --port 8890")
+    parser.set_defaults(run=lab)
+
+
+def _add_doctor(commands: argparse._SubParsersAction) -> None:
+    what = "say what this machine and this torch can do, what is missing, and how to get it"
+    parser = commands.add_parser("doctor", help=what, description=what)
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.set_defaults(run=doctor)
+
+
+def _add_export(commands: argparse._SubParsersAction) -> None:
+    what = "draw a saved graph or plan"
+    parser = commands.add_parser("export", help=what, description=what)
+    parser.add_argument("saved", type=Path, help="a .json that hv.export wrote")
+    parser.add_argument("out", type=Path, help="what to write; its suffix says what: svg png pdf html dot json")
+    parser.set_defaults(run=export)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
