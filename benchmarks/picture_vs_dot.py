@@ -67,8 +67,8 @@ def main() -> int:
     return record(
         Result(
             name="picture_vs_dot",
-            what=f"drawing an {LAYERS}-layer GPT step ({len(names)} nodes, {len(list(plan.graph.edges()))} edges) as SVG, against dot on the "
-            "same nodes and edges",
+            what=f"drawing an {LAYERS}-layer GPT step ({len(names)} nodes, {len(list(plan.graph.edges()))} edges) as SVG, "
+            "against dot on the same nodes and edges",
             target=f"at least {TARGET}x, with every node in the picture",
             reached=statistics.median(ratios) >= TARGET and complete,
             ratios=ratios,
