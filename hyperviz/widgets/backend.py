@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Setting, Timings
+from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Progress, Setting, Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,6 @@ class Knobs:
     def replace(self, **changes: object) -> Knobs:
         """A changed copy."""
         return replace(self, **changes)  # pyright: ignore[reportArgumentType]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a compile is.
-
-    Attributes:
-        index: how many regions are done.
-        total: how many there are.
-        name: the region that is being compiled now.
-        what: what it holds, in a few words, as in ``"12 nodes of blocks.0.attn"``.
-    """
-
-    index: int
-    total: int
-    name: str = ""
-    what: str = ""
 
 
 class Stopped(Exception):  # noqa: N818 - to be asked to stop is no error

@@ -1,0 +1,69 @@
+"""The three questions on top of the explorer, answered in big words: what is compiled, is it the same, what did it buy."""
+
+from __future__ import annotations
+
+from hyperviz.snapshot import Equality, Plan, Timings
+from hyperviz.widgets.markup import Html, tag
+from hyperviz.widgets.outcome import Outcome, speedup
+from hyperviz.widgets.units import count, milliseconds, seconds
+
+VERDICT_WORDS = {
+    "bitwise": ("=", "Bitwise equal", "good"),
+    "rounding": ("≈", "Equal up to rounding", "good"),
+    "random": ("~", "Random by design", "note"),
+    "structural": ("≠", "Different structure", "bad"),
+    "wrong": ("✗", "Wrong", "bad"),
+}
+"""Verdict → its sign, its words, and how it is coloured."""
+
+
+def cards(plan: Plan, outcome: Outcome | None, stale: bool) -> Html:
+    """The row of three cards; what belongs to an earlier compile is marked so, in words and in looks."""
+    age = f"of an earlier compile: {outcome.knobs}" if outcome and stale else ""
+    equality, timings = (outcome.equality, outcome.timings) if outcome else (None, None)
+    return tag("div", _plan_card(plan, outcome, stale), _equality_card(equality, age), _timings_card(timings, age), kind="hv-cards")
+
+
+def _card(question: str, sign: str, words: str, detail: str, look: str, age: str = "") -> Html:
+    badge = tag("span", age, kind="hv-chip", title="Press Compile to renew") if age else Html("")
+    answer = tag("strong", tag("span", sign, kind="hv-sign", aria_hidden="true") if sign else Html(""), words)
+    kind = f"hv-card hv-{look}{' hv-stale' if age else ''}"
+    return tag("section", tag("h4", question), answer, tag("p", detail), badge, kind=kind, aria_label=question)
+
+
+def _plan_card(plan: Plan, outcome: Outcome | None, stale: bool) -> Html:
+    calls = plan.num_compiled + len(plan.eager)
+    if not plan.regions:
+        words, detail = "Nothing", f"mode {plan.mode}: all {count(calls, 'call')} stay eager"
+    else:
+        words = count(len(plan.regions), "region")
+        detail = f"{plan.num_compiled:,} of {count(calls, 'call')} compiled, {len(plan.eager):,} stay eager"
+    if outcome and not stale:
+        detail += f"; compiled in {seconds(outcome.report.seconds)}"
+    return _card("What is compiled?", "", words, detail, "note")
+
+
+def _equality_card(equality: Equality | None, age: str) -> Html:
+    question = "Is it the same?"
+    if equality is None:
+        return _card(question, "", "Not known yet", "Compile compares every output with the eager one", "idle")
+    sign, words, look = VERDICT_WORDS.get(equality.verdict, ("?", equality.verdict, "note"))
+    worst = max((output.max_ulp for output in equality.outputs if output.max_ulp), default=None)
+    detail = f"{equality.num_bitwise} of {count(len(equality.outputs), 'output')} equal bit for bit"
+    detail += f"; the rest within {worst:,} ulp" if worst and equality.verdict == "rounding" else ""
+    return _card(question, sign, words, detail, look, age)
+
+
+def _timings_card(timings: Timings | None, age: str) -> Html:
+    question = "What did it buy?"
+    ratio = speedup(timings) if timings else None
+    if timings is None or ratio is None:
+        return _card(question, "", "Not known yet", "Compile times both side by side", "idle")
+    first, last = timings.timings[0], timings.timings[-1]
+    times = f"{milliseconds(first.median_ms)} → {milliseconds(last.median_ms)}"
+    interval = f"{ratio.confidence:.0%} interval {ratio.low:.2f}–{ratio.high:.2f}"
+    if ratio.low <= 1.0 <= ratio.high:
+        return _card(question, "", "No difference shown", f"{times}; {interval}", "note", age)
+    faster = ratio.median > 1
+    words = f"{ratio.median:.2f}× faster" if faster else f"{1 / ratio.median:.2f}× slower"
+    return _card(question, "", words, f"{times}; ratio {ratio.median:.2f}, {interval}", "good" if faster else "bad", age)
