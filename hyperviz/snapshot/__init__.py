@@ -3,6 +3,7 @@
 from hyperviz.snapshot.compilation import CompileReport, Progress, RegionReport
 from hyperviz.snapshot.equality import Equality, OutputEquality
 from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
+from hyperviz.snapshot.json import from_json, to_json
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
 from hyperviz.snapshot.setting import Setting
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
@@ -27,4 +28,6 @@ __all__ = [
     "TensorSnapshot",
     "Timing",
     "Timings",
+    "from_json",
+    "to_json",
 ]
