@@ -129,7 +129,8 @@ class _Compilation:
         plan = plan_of(regions, graph, mode=config.inductor_mode, strategy=config.region_strategy, settings=config.inductor_configs)
         for region in plan.regions:
             check_settings(region.settings)
-        tag(regions, plan, config.region_strategy)
+        if config.numerics != "exact":  # Inductor's lite mode compiles what is tagged, and only what is not runs torch's kernels
+            tag(regions, plan, config.region_strategy)
         extracted = [extract(region.name, group, graph_module) for region, group in zip(plan.regions, regions.groups, strict=True)]
         progress = context.get("progress") or (lambda _: None)
         return cls(graph_module, config, regions, plan, extracted, fake_mode_of(graph_module), on_error, progress, started)
@@ -154,10 +155,10 @@ class _Compilation:
         done = [region for region in self.extracted if region.name in self.artifacts]
         targets = {region.name: _free_name(original, region.name) for region in done}
         graph = replace(self.graph_module, self.regions.order, done, lambda region: targets[region.name])
-        settings = {region.name: region.settings for region in self.plan.regions}
         for region in done:
             members = tuple(node.name for node in region.members)
-            module = CompiledRegion(region.name, members, region.graph_module, settings[region.name], self.artifacts[region.name])
+            settings = self._patched(region)
+            module = CompiledRegion(region.name, members, region.graph_module, settings, self.artifacts[region.name])
             original.add_submodule(targets[region.name], module)
         original.graph = graph
         graph.lint()
@@ -169,12 +170,11 @@ class _Compilation:
         logger.info("compiled %d of %d nodes in %d regions", num_compiled, len(self.regions.order), len(done))
 
     def _compile_one(self, region: ExtractedRegion) -> None:
-        settings = compile_settings(self._settings(region), self.config.inductor_mode, self.config.numerics)
         started = time.perf_counter()
         cache, error = "unknown", None
         try:
             assert self.fake_mode is not None, "a region without tensors"
-            self.artifacts[region.name], cache = compile_region(region, settings, self.fake_mode)
+            self.artifacts[region.name], cache = compile_region(region, self._patched(region), self.fake_mode)
         except Exception as cause:
             if self.on_error == "raise":
                 raise RegionCompileError(region.name, region.members, cause) from cause
@@ -194,6 +194,9 @@ class _Compilation:
 
     def _settings(self, region: ExtractedRegion) -> dict[str, object]:
         return group_settings(region.members, self.config.inductor_configs, self.config.region_strategy)
+
+    def _patched(self, region: ExtractedRegion) -> dict[str, object]:
+        return compile_settings(self._settings(region), self.config.inductor_mode, self.config.numerics)
 
     def _where(self, index: int, distinct: Sequence[ExtractedRegion], region: ExtractedRegion | None) -> Progress:
         seconds = time.perf_counter() - self.started
