@@ -1,0 +1,82 @@
+"""A static picture: an image where a notebook can show one, text where it cannot."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from hyperviz import render
+from hyperviz.snapshot import Equality, Plan, Timings
+
+Drawable = Plan | Timings | Equality
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Picture:
+    """What ``hv.show`` returns: needs no widget and no kernel once it stands in a notebook.
+
+    Attributes:
+        drawable: what it is a picture of.
+    """
+
+    drawable: Drawable
+
+    def data(self, suffix: str) -> bytes:
+        """The picture as a file's contents.
+
+        Args:
+            suffix: one of svg, png, pdf, html, and for a plan dot.
+
+        Raises:
+            ValueError: the thing has no such form.
+        """
+        if isinstance(self.drawable, Plan):
+            return _of_plan(self.drawable, suffix)
+        if suffix == "dot":
+            raise ValueError(f"only a graph has a .dot form, got {type(self.drawable).__name__}")
+        if suffix == "html":
+            return _page(self.drawable).encode()
+        file = io.BytesIO()
+        self.figure().savefig(file, format=suffix, metadata={"Date": None} if suffix == "svg" else None)
+        return file.getvalue()
+
+    def figure(self) -> Figure:
+        """The matplotlib figure of timings or of an equality.
+
+        Raises:
+            ValueError: a plan has none.
+        """
+        if isinstance(self.drawable, Timings):
+            return render.plot_timings(self.drawable)
+        if isinstance(self.drawable, Equality):
+            return render.plot_equality(self.drawable)
+        raise ValueError("a plan is drawn as a graph, not as a matplotlib figure")
+
+    def __repr__(self) -> str:
+        return render.text(self.drawable) if isinstance(self.drawable, Plan) else str(self.drawable)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"image/svg+xml": self.data("svg").decode(), "text/plain": repr(self)}
+
+
+def _of_plan(plan: Plan, suffix: str) -> bytes:
+    match suffix:
+        case "svg":
+            return render.svg(plan).encode()
+        case "png":
+            return render.png(plan)
+        case "pdf":
+            return render.pdf(plan)
+        case "dot":
+            return render.dot(plan).encode()
+        case "html":
+            return render.html({plan.mode: plan}, versions=plan.graph.versions).encode()
+    raise ValueError(f"a picture has no .{suffix} form")
+
+
+def _page(drawable: Timings | Equality) -> str:
+    if isinstance(drawable, Timings):
+        return render.html({}, timings=drawable)
+    return render.html({}, equalities={drawable.labels[1]: drawable})

@@ -1,0 +1,71 @@
+"""What the explorer asks of the world, answered with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hyperviz.api import verbs
+from hyperviz.api.programs import Graph, graph_module_of
+from hyperviz.passes import CompiledGraph, PassConfig, check_settings, list_settings, parse_setting
+from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, Setting, Timings
+from hyperviz.widgets import Knobs, Stopped
+
+
+class Session:
+    """One joint graph, its real inputs, and what was compiled of it last; see ``hyperviz.widgets.Backend``."""
+
+    def __init__(self, joint: Graph, flat: Sequence[object] | None = None, config: PassConfig | None = None) -> None:
+        graph_module_of(joint)
+        self._joint = joint
+        self._flat = flat
+        self._config = config or PassConfig()
+        self.compiled: CompiledGraph | None = None
+
+    def plan(self, knobs: Knobs) -> Plan:
+        """What these knobs would compile."""
+        return verbs.plan(self._joint, self._configured(knobs))
+
+    def compile(self, knobs: Knobs, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> CompileReport:
+        """Compile; what was compiled before stays as it was until this one is done."""
+
+        def told(where: Progress) -> None:
+            if should_stop():
+                raise Stopped(f"stopped after {where.index} of {where.total} distinct regions")
+            progress(where)
+
+        self.compiled = verbs.compile(self._joint, self._configured(knobs), self._flat, progress=told)
+        return self.compiled.report
+
+    def compare(self) -> Equality:
+        """How the outputs of what was compiled last relate to the eager ones."""
+        return verbs.compare(self._joint, self._last(), self._inputs())
+
+    def benchmark(self) -> Timings:
+        """How long eager and what was compiled last take."""
+        compiled = self._last()
+        return verbs.benchmark({"eager": self._joint, compiled.report.mode: compiled}, self._inputs())
+
+    def settings(self) -> tuple[Setting, ...]:
+        """Every Inductor setting that may be edited."""
+        return list_settings()
+
+    def parse_setting(self, key: str, text: str) -> object:
+        """The value that a person typed for a setting."""
+        return parse_setting(key, text)
+
+    def check_settings(self, settings: Mapping[str, object]) -> None:
+        """Refuse settings that Inductor would not take."""
+        check_settings(settings)
+
+    def _configured(self, knobs: Knobs) -> PassConfig:
+        return self._config.replace(inductor_mode=knobs.mode, region_strategy=knobs.strategy, inductor_configs=knobs.settings)
+
+    def _last(self) -> CompiledGraph:
+        if self.compiled is None:
+            raise ValueError("nothing has been compiled yet")
+        return self.compiled
+
+    def _inputs(self) -> Sequence[object]:
+        if self._flat is None:
+            raise ValueError("comparing and timing need real inputs: hv.explore(joint, joint.flat_inputs(model, inputs))")
+        return self._flat
