@@ -1,7 +1,7 @@
 """Frozen plain data: what was understood, ready to be drawn, saved and compared. Knows no torch."""
 
 from hyperviz.snapshot.compilation import CompileReport, Progress, RegionReport
-from hyperviz.snapshot.equality import Equality, OutputEquality
+from hyperviz.snapshot.equality import VERDICTS, Equality, OutputEquality
 from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
 from hyperviz.snapshot.json import from_json, to_json
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
@@ -13,6 +13,7 @@ __all__ = [
     "PHASES",
     "ROLES",
     "STRATEGIES",
+    "VERDICTS",
     "CompileReport",
     "Equality",
     "GraphSnapshot",
