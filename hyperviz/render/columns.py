@@ -9,6 +9,8 @@ from itertools import pairwise
 from hyperviz.render.placement import Placement
 
 _ANCHOR_GAP = 260.0
+_FAR = 5.0
+"""How many more edges a cut may meet to be nearer to where the columns are equal, at the end of its reach."""
 
 
 def align(left: Placement, right: Placement, pairs: Iterable[tuple[str, str]]) -> tuple[Placement, Placement]:
@@ -53,8 +55,7 @@ def _merge(anchors: list[tuple[float, float]]) -> tuple[list[float], list[float]
 
 
 def _stretched(placement: Placement, old: list[float], new: list[float]) -> Placement:
-    move = interpolate(old, new)
-    return placement.mapped(lambda x, y: (x, move(y)), width=placement.width, height=new[-1])
+    return placement.mapped(interpolate(old, new), height=new[-1])
 
 
 def interpolate(old: Sequence[float], new: Sequence[float]) -> Callable[[float], float]:
@@ -79,7 +80,7 @@ def cuts(sides: Sequence[Placement], count: int) -> list[float]:
     for index in range(1, count):
         ideal, reach = height * index / count, height / count / 5
         candidates = [ideal + reach * step / 40 for step in range(-40, 41)]
-        chosen.append(min(candidates, key=lambda y: (cost(y), abs(y - ideal))))
+        chosen.append(min(candidates, key=lambda y: cost(y) + _FAR * abs(y - ideal) / reach))
     return chosen
 
 

@@ -11,7 +11,11 @@ from hyperviz.render.columns import cuts
 from hyperviz.render.curves import Chain, polyline, split
 from hyperviz.render.placement import Box, Placement
 
-_SIDE_GAP, _GUTTER, _PAD, _HEADING, _LANES, _LANE = 70.0, 44.0, 16.0, 34.0, 30.0, 5.0
+_SIDE_GAP, _GUTTER, _LANES, _LANE = 64.0, 44.0, 30.0, 5.0
+_PAD, _BRACKET = 16.0, 34.0
+HEADING = 40.0
+"""Room above each panel for what is written there."""
+
 _WANTED_ASPECT, _MAX_COLUMNS = 1.5, 10
 
 
@@ -105,20 +109,20 @@ def _strips(sides: Sequence[Placement], heights: Sequence[float]) -> tuple[list[
     ends = [0.0, *heights, max((side.height for side in sides), default=0.0)]
     tallest = max(b - a for a, b in pairwise(ends))
     strips: list[list[_Strip]] = [[] for _ in sides]
-    x, top = _PAD, _HEADING + _LANES
+    x, top = 0.0, HEADING + _LANES
     for index in range(len(ends) - 1):
         gutter = x - _GUTTER / 2
         for column, side in zip(strips, sides, strict=True):
             inside = [box for name, box in side.boxes.items() if bisect_right(heights, side.middle(name)) == index]
             left = min((box[0] for box in inside), default=0.0)
             width = max((box[0] + box[2] for box in inside), default=0.0) - left
-            panel = (x, top - _PAD, width + 2 * _PAD, tallest + 2 * _PAD) if inside else (x, top, 0.0, 0.0)
-            column.append(_Strip(x + _PAD - left, top - ends[index], panel, gutter, 0.0))
+            panel = (x, top - _PAD, _BRACKET + width + 2 * _PAD, tallest + 2 * _PAD) if inside else (x, top, 0.0, 0.0)
+            column.append(_Strip(x + _BRACKET + _PAD - left, top - ends[index], panel, gutter, 0.0))
             x += panel[2] + (_SIDE_GAP if inside else 0.0)
         x += _GUTTER - _SIDE_GAP
         for column in strips:
             column[index].gutter_right = x - _GUTTER / 2
-    return strips, (x - _GUTTER + _PAD, top + tallest + _PAD + _LANES)
+    return strips, (x - _GUTTER, top + tallest + _PAD + _LANES)
 
 
 def _carried(chain: Chain, column: list[_Strip], heights: Sequence[float], start: int, end: int) -> Chain:

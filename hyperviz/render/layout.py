@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hyperviz.render.bands import Band, bands
 from hyperviz.render.coarse import place_by_level
 from hyperviz.render.columns import align
 from hyperviz.render.dot_child import LayoutError, place
@@ -24,6 +25,7 @@ class Layout:
         routes: (from, to) → control points of a chain of cubic Bézier curves, for the edges that shaped the layout. The others
             (saved values, state read again far away, very long edges) are drawn straight from box to box.
         panels: the background of each phase in each column, with its heading.
+        bands: brackets that say which block of the model stands where.
         size: (width, height) of everything.
         notes: sentences that a picture must carry, as in why the layout is coarse.
     """
@@ -31,6 +33,7 @@ class Layout:
     boxes: Mapping[str, Box]
     routes: Mapping[tuple[str, str], tuple[Point, ...]]
     panels: tuple[Panel, ...]
+    bands: tuple[Band, ...]
     size: tuple[float, float]
     notes: tuple[str, ...] = ()
 
@@ -69,7 +72,7 @@ def _assembled(nodes: tuple[NodeSnapshot, ...], phases: list[str], sides: list[P
         forward, backward = align(sides[0], sides[1].upside_down(), _opposite(nodes, sides))
         sides = [forward, backward]
     folded = fold(sides, phases)
-    return Layout(folded.boxes, folded.routes, folded.panels, folded.size, notes)
+    return Layout(folded.boxes, folded.routes, folded.panels, bands(nodes, folded.boxes, folded.panels), folded.size, notes)
 
 
 def _opposite(nodes: tuple[NodeSnapshot, ...], sides: list[Placement]) -> list[tuple[str, str]]:

@@ -25,18 +25,27 @@ class Placement:
     width: float
     height: float
 
-    def mapped(self, move: Callable[[float, float], Point], *, width: float, height: float) -> Placement:
-        """The same with every box centre and every control point moved; boxes keep their size."""
-        boxes = {}
-        for name, (x, y, w, h) in self.boxes.items():
-            cx, cy = move(x + w / 2, y + h / 2)
-            boxes[name] = (cx - w / 2, cy - h / 2, w, h)
-        routes = {edge: tuple(move(*point) for point in points) for edge, points in self.routes.items()}
-        return replace(self, boxes=boxes, routes=routes, width=width, height=height)
+    def mapped(self, move: Callable[[float], float], *, height: float, flip: bool = False) -> Placement:
+        """The same with every height moved. Boxes keep their size, and edges keep touching them where they did.
+
+        Args:
+            move: old y → new y.
+            height: of everything, afterwards.
+            flip: whether ``move`` turns up and down around.
+        """
+        sign = -1 if flip else 1
+        middles = {name: move(self.middle(name)) for name in self.boxes}
+        boxes = {name: (x, middles[name] - h / 2, w, h) for name, (x, _, w, h) in self.boxes.items()}
+        routes = {}
+        for (start, end), points in self.routes.items():
+            first = (points[0][0], middles[start] + sign * (points[0][1] - self.middle(start)))
+            last = (points[-1][0], middles[end] + sign * (points[-1][1] - self.middle(end)))
+            routes[start, end] = (first, *((x, move(y)) for x, y in points[1:-1]), last)
+        return replace(self, boxes=boxes, routes=routes, height=height)
 
     def upside_down(self) -> Placement:
         """The same, flowing upwards."""
-        return self.mapped(lambda x, y: (x, self.height - y), width=self.width, height=self.height)
+        return self.mapped(lambda y: self.height - y, height=self.height, flip=True)
 
     def middle(self, name: str) -> float:
         """The y of a node's centre."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hyperviz.render.bands import Band
 from hyperviz.render.fold import Panel
 from hyperviz.render.labels import clean, cut
 from hyperviz.render.layout import Layout, layout
@@ -79,6 +80,7 @@ class Scene:
         subtitle: mode and counts.
         notes: sentences below them.
         panels: backgrounds with headings.
+        bands: brackets with module paths.
         edges: far ones first, saved ones last.
         nodes: in execution order.
         legend: at the foot.
@@ -90,9 +92,20 @@ class Scene:
     subtitle: str
     notes: tuple[str, ...]
     panels: tuple[Panel, ...]
+    bands: tuple[Band, ...]
     edges: tuple[EdgeMark, ...]
     nodes: tuple[NodeMark, ...]
     legend: tuple[Entry, ...]
+
+    @property
+    def band_size(self) -> float:
+        """Font size of the brackets' words."""
+        return min(max(14.0, self.unit * 0.6), 22.0)
+
+    @property
+    def heading_size(self) -> float:
+        """Font size of the panels' headings."""
+        return max(14.0, self.unit * 1.1)
 
 
 def scene(plan: Plan, placed: Layout | None = None) -> Scene:
@@ -100,7 +113,7 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     placed = placed or layout(plan.graph)
     notes = tuple(cut(note, 160) for note in (*plan.graph.notes, *plan.notes, *placed.notes))
     unit = min(max(11.0, placed.size[0] / 110), 40.0)
-    top = MARGIN + unit * (4.2 + 1.5 * len(notes))
+    top = MARGIN + unit * (4.8 + 1.5 * len(notes))
     width = max(placed.size[0] + 2 * MARGIN, unit * 62)
     legend_top = top + placed.size[1] + unit
     entries, legend_height = legend(MARGIN, legend_top, width - 2 * MARGIN, unit / 11)
@@ -108,8 +121,9 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     shift = _Shift((width - placed.size[0]) / 2, top)
     nodes = tuple(_node_mark(node, plan, region_of, shift.box(placed.boxes[node.name])) for node in plan.graph.nodes)
     panels = tuple(Panel(panel.heading, panel.phase, shift.box(panel.box)) for panel in placed.panels)
+    bands = tuple(Band(band.module, band.x + shift.dx, band.top + top, band.bottom + top) for band in placed.bands)
     size = (width, legend_top + legend_height + MARGIN)
-    return Scene(size, unit, title(plan), str(plan), notes, panels, _edge_marks(plan.graph, placed, shift), nodes, entries)
+    return Scene(size, unit, title(plan), str(plan), notes, panels, bands, _edge_marks(plan.graph, placed, shift), nodes, entries)
 
 
 def title(plan: Plan) -> str:

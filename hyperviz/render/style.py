@@ -17,10 +17,12 @@ _SCHEME = (
 )
 
 _SHAPES = f"""
-.hyperviz .hv-legend{{font-family:{HEADING_FONT}}}
+
 .hyperviz text{{font:11px {FONT};text-anchor:middle;stroke:none}}
 .hyperviz tspan{{font-weight:700}}
-.hyperviz .hv-words text,.hyperviz .hv-panel text{{font-family:{HEADING_FONT}}}
+.hyperviz .hv-words{{font-family:{HEADING_FONT}}}
+.hv-band text{{font-weight:600}}
+.hv-band path{{fill:none;stroke-width:1.5}}
 .hv-edge,.hv-saved{{fill:none;stroke-width:1}}
 .hv-far{{stroke-dasharray:1 3;opacity:.45}}
 .hv-saved{{stroke-width:1;opacity:.4}}
@@ -50,6 +52,7 @@ _COLOURS = (
     (".hv-paper", "fill", "paper"),
     (".hv-panel>rect", "fill", "panel"),
     (".hyperviz text", "fill", "ink"),
+    (".hv-band path", "stroke", "faint"),
     (".hv-edge", "stroke", "faint"),
     (".hyperviz .hv-tip", "fill", "faint"),
     (".hv-saved", "stroke", "saved"),

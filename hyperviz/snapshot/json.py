@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hyperviz.snapshot.compilation import CompileReport
@@ -17,8 +19,10 @@ from hyperviz.snapshot.timing import Timings
 
 FORMAT, VERSION = "hyperviz", 1
 KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings)}
-_TAG = "type"
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_FLOAT, _TUPLE = "$float", "$tuple"
+"""What JSON lacks is an object with one of these as its only key."""
+_WORDS = {str: "text", int: "a whole number", bool: "true or false", float: "a number", types.NoneType: "null"}
 
 
 def to_json(snapshot: object, *, indent: int | None = None) -> str:
@@ -63,23 +67,31 @@ def from_json(text: str | bytes) -> Any:
 
 
 def _encode(value: object, where: str) -> object:
+    """Fields of dataclasses say themselves what they hold, so tuples can be lists; in a mapping the value has to say it."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _encode(getattr(value, field.name), f"{where}.{field.name}") for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {_key(key, where): _encode(item, f"{where}[{key!r}]") for key, item in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return [_encode(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    return _encode_any(value, where)
+
+
+def _encode_any(value: object, where: str) -> object:
+    if isinstance(value, Mapping):
+        return {_key(key, where): _encode_any(item, f"{where}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        items = [_encode_any(item, f"{where}[{index}]") for index, item in enumerate(value)]
+        return {_TUPLE: items} if isinstance(value, tuple) else items
     if isinstance(value, float) and not math.isfinite(value):
-        return {_TAG: "float", "value": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
-    if value is None or isinstance(value, str | int | float):
+        return {_FLOAT: "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    if value is None or type(value) in (str, int, float, bool):
         return value
-    raise ValueError(f"{where} must be None, text, a number, a list or a mapping to be saved as JSON, got {type(value).__name__}")
+    raise ValueError(f"{where} must be None, text, a number, a list, a tuple or a mapping to be saved, got {type(value).__name__}")
 
 
 def _key(key: object, where: str) -> str:
-    if isinstance(key, str):
+    if isinstance(key, str) and key not in (_FLOAT, _TUPLE):
         return key
-    raise ValueError(f"every key of {where} must be text to be saved as JSON, got {key!r}")
+    raise ValueError(f"every key of {where} must be text and no tag to be saved, got {key!r}")
 
 
 def _decode(value: object, hint: Any, where: str) -> Any:
@@ -97,13 +109,13 @@ def _decode(value: object, hint: Any, where: str) -> Any:
         return _decode_any(value, where)
     if hint is float:
         return _decode_float(value, where)
-    return _expect(value, hint, {str: "text", int: "a whole number", bool: "true or false", type(None): "null"}[hint], where)
+    return _expect(value, hint, _WORDS[hint], where)
 
 
 def _decode_dataclass(value: object, hint: Any, where: str) -> Any:
     given = _expect(value, dict, f"an object, a {hint.__name__}", where)
-    hints = get_type_hints(hint)
-    wanted = [field.name for field in fields(hint)]
+    hints = _hints(hint)
+    wanted = list(hints)
     for name in wanted:
         if name not in given:
             raise ValueError(f"{where} must have {name}, as every {hint.__name__} has; it is missing")
@@ -113,14 +125,21 @@ def _decode_dataclass(value: object, hint: Any, where: str) -> Any:
     return hint(**{name: _decode(given[name], hints[name], f"{where}.{name}") for name in wanted})
 
 
+@lru_cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Field name → type, in the fields' order."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
 def _decode_union(value: object, hints: tuple[Any, ...], where: str) -> Any:
-    problems = []
     for hint in hints:
-        try:
+        if hint not in _WORDS and value is not None:
             return _decode(value, hint, where)
-        except ValueError as error:
-            problems.append(str(error))
-    raise ValueError(problems[0])
+        with contextlib.suppress(ValueError):
+            return _decode(value, hint, where)
+    words = " or ".join(_WORDS.get(hint, "an object") for hint in hints)
+    raise ValueError(f"{where} must be {words}, got {_short(value)}")
 
 
 def _decode_tuple(value: object, hints: tuple[Any, ...], where: str) -> tuple[Any, ...]:
@@ -133,20 +152,23 @@ def _decode_tuple(value: object, hints: tuple[Any, ...], where: str) -> tuple[An
 
 
 def _decode_float(value: object, where: str) -> float:
-    if isinstance(value, dict) and value.get(_TAG) == "float" and value.get("value") in _NOT_FINITE:
-        return _NOT_FINITE[value["value"]]
+    if isinstance(value, dict) and str(value.get(_FLOAT)) in _NOT_FINITE:
+        return _NOT_FINITE[value[_FLOAT]]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     raise ValueError(f"{where} must be a number, got {_short(value)}")
 
 
 def _decode_any(value: object, where: str) -> object:
-    """A setting's value. JSON has no tuples: a setting that was one comes back as a list."""
-    if isinstance(value, dict):
-        if value.get(_TAG) == "float":
-            return _decode_float(value, where)
-        return {key: _decode_any(item, f"{where}[{key!r}]") for key, item in value.items()}
-    return [_decode_any(item, f"{where}[{index}]") for index, item in enumerate(value)] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_decode_any(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if _FLOAT in value:
+        return _decode_float(value, where)
+    if _TUPLE in value:
+        return tuple(_decode_any(item, f"{where}[{index}]") for index, item in enumerate(_expect(value[_TUPLE], list, "a list", where)))
+    return {key: _decode_any(item, f"{where}[{key!r}]") for key, item in value.items()}
 
 
 def _expect(value: Any, wanted: type, words: str, where: str) -> Any:
