@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from hyperviz.capture.borrow import ModelState
 from hyperviz.capture.inputs import InputSpec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class JointGraph:
     """One FX graph of a training step: forward, loss and backward.
 
@@ -31,13 +31,17 @@ class JointGraph:
     """
 
     graph_module: fx.GraphModule
-    example_inputs: tuple[torch.Tensor, ...] = field(repr=False)
+    example_inputs: tuple[torch.Tensor, ...]
     state_fqns: tuple[str, ...]
-    state_is_param: tuple[bool, ...] = field(repr=False)
-    input_spec: InputSpec = field(repr=False)
-    output_names: tuple[str, ...] = field(repr=False)
+    state_is_param: tuple[bool, ...]
+    input_spec: InputSpec
+    output_names: tuple[str, ...]
     title: str = ""
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        nodes, gradients = len(self.graph_module.graph.nodes), len(self.output_names) - 1
+        return f"JointGraph of {self.title}: {nodes} nodes, loss and {gradients} gradients"
 
     @property
     def num_state_inputs(self) -> int:
@@ -80,7 +84,7 @@ class JointGraph:
             ValueError: another number of tensors than placeholders.
         """
         if len(flat) != len(self.example_inputs):
-            raise ValueError(f"run takes {len(self.example_inputs)} tensors, as flat_inputs returns them, got {len(flat)}")
+            raise ValueError(f"run must be given {len(self.example_inputs)} tensors, as flat_inputs returns them, got {len(flat)}")
         with torch.no_grad(), autocast_off(flat):
             return list(self.graph_module(*flat))
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from hyperviz.capture.refusals import check_operator
 from hyperviz.graph.sources import is_internal_file
 
 
@@ -58,6 +59,7 @@ class Recorder:
 
     def _create_node(self, *args: Any, **kwargs: Any) -> fx.Node:
         node = self._make_node(*args, **kwargs)
+        check_operator(node, in_backward=self.first_backward is not None)
         number = self._sequence_number()
         if number is None:
             node.meta.pop("seq_nr", None)

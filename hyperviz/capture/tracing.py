@@ -53,10 +53,20 @@ def trace(model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mappi
     state = ModelState.of(model)
     spec = InputSpec.of(inputs)
     check_signature(train_fn, inputs)
+    _check_no_parameter(inputs, spec, state)
     step = Step(model, train_fn, state, spec)
     with refused_clearly(), _clean_modes(), random_state_kept():
         graph_module = step.trace(spec.flatten(inputs))
     return _finish(graph_module, step)
+
+
+def _check_no_parameter(inputs: Mapping[str, Any], spec: InputSpec, state: ModelState) -> None:
+    trainable = {id(tensor): fqn for fqn, tensor in zip(state.fqns, state.tensors, strict=True) if tensor.requires_grad}
+    for name, tensor in zip(spec.tensor_names, spec.flatten(inputs), strict=True):
+        if id(tensor) in trainable:
+            raise ValueError(
+                f"inputs[{name!r}] must not be a parameter of the model, got {trainable[id(tensor)]!r}: take it from the model"
+            )
 
 
 @dataclass(slots=True)
@@ -80,7 +90,8 @@ class Step:
     def trace(self, input_tensors: Sequence[torch.Tensor]) -> fx.GraphModule:
         """Traces the step on fake copies of the state and the inputs."""
         mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(), static_shapes=True)
-        fake = [_fake(mode, tensor) for tensor in (*self.state.tensors, *_apart(input_tensors, self.state))]
+        tensors = (*self.state.tensors, *_apart(input_tensors, self.state))
+        fake = [mode.from_tensor(tensor, static_shapes=True) for tensor in tensors]
         autocast_cache = torch.is_autocast_cache_enabled()
 
         def step(*flat: torch.Tensor) -> list[torch.Tensor | None]:
@@ -94,6 +105,7 @@ class Step:
         """Loss and gradients, from state and inputs."""
         self.recorder = Recorder(get_proxy_mode().tracer, outermost=self.run.__code__)  # pyright: ignore[reportOptionalMemberAccess]
         state, inputs = flat[: len(self.state.fqns)], flat[len(self.state.fqns) :]
+        _copy_hooks(self.state.tensors, state)
         with lend(self.model, self.state, state):
             loss = self.train_fn(self.model, **self.spec.unflatten(inputs))
             check_loss(loss, self.train_fn)
@@ -120,11 +132,11 @@ def _apart(input_tensors: Sequence[torch.Tensor], state: ModelState) -> Iterator
         seen.add(id(tensor))
 
 
-def _fake(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
-    fake = mode.from_tensor(tensor, static_shapes=True)
-    for hook in (tensor._backward_hooks or {}).values():  # autograd.grad runs the hooks of a parameter
-        fake.register_hook(hook)
-    return fake
+def _copy_hooks(own: Sequence[torch.Tensor], lent: Sequence[torch.Tensor]) -> None:
+    """Hands the hooks of parameters on, for autograd.grad runs them."""
+    for tensor, other in zip(own, lent, strict=True):
+        for hook in (tensor._backward_hooks or {}).values():
+            other.register_hook(hook)
 
 
 @contextmanager
@@ -155,6 +167,7 @@ def _finish(graph_module: fx.GraphModule, step: Step) -> JointGraph:
         _rename(node, name)
     for node, fqn in zip(placeholders, state.fqns, strict=False):
         node.meta["module_path"] = fqn.rpartition(".")[0]
+    graph_module.__class__.__name__ = f"{type(step.model).__name__}Step"
     graph.lint()
     graph_module.recompile()
     alive = set(graph.nodes)

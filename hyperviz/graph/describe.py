@@ -105,7 +105,7 @@ def describe_tensor(tensor: Any) -> TensorSnapshot:
         dtype=str(tensor.dtype).removeprefix("torch."),
         stride=tuple(_size(size) for size in stride),
         device=str(tensor.device) if is_tensor else "",
-        num_bytes=_num_bytes(shape, tensor.dtype),
+        num_bytes=_num_bytes(shape, tensor.dtype) if has_strides else None,  # a sparse tensor's size depends on its values
     )
 
 

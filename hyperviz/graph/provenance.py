@@ -4,7 +4,7 @@ What is written, and what is read elsewhere:
 
 - ``meta["phase"]``: ``"forward"`` or ``"backward"``; the output node has none, for it belongs to both.
 - ``meta["twin"]``: on backward nodes, the name of their forward node.
-- ``meta["module_path"]``: fully qualified name of the module, for backward nodes that of their twin; ``""`` for none or the root.
+- ``meta["module_path"]``: fully qualified name of the module, for most backward nodes that of their twin; ``""`` for none or the root.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def write_provenance(graph: fx.Graph, first_backward: fx.Node | None) -> None:
         _own_annotations(node)
     for node in backward:
         node.meta["phase"] = "backward"
+        node.meta["module_path"] = module_path(node)
         _own_annotations(node)
     for node, twin in find_twins(forward, backward).items():
         _inherit(node, twin)
@@ -68,7 +69,7 @@ def _adopt(twins: dict[fx.Node, fx.Node], node: fx.Node, neighbours: Iterable[fx
 
 def _inherit(node: fx.Node, twin: fx.Node) -> None:
     node.meta["twin"] = twin.name
-    node.meta["module_path"] = twin.meta["module_path"]
+    node.meta["module_path"] = module_path(node) or twin.meta["module_path"]  # its own where activations are recomputed
     if twin.stack_trace:
         node.meta.setdefault("stack_trace", twin.stack_trace)
     if "custom" in twin.meta:
