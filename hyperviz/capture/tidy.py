@@ -52,6 +52,8 @@ def is_pure(node: fx.Node) -> bool:
         return True
     if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or node.is_impure():
         return False
+    if "batch_norm" in str(node.target):
+        return False  # aten.native_batch_norm and its kin update running statistics, and their schemas do not say so
     schema = node.target._schema
     random = torch.Tag.nondeterministic_seeded in node.target.tags
     return node.target.namespace == "aten" and not schema.is_mutable and len(schema.returns) > 0 and not random

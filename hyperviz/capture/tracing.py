@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-import torch._dynamo
 from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
@@ -142,11 +141,13 @@ def _copy_hooks(own: Sequence[torch.Tensor], lent: Sequence[torch.Tensor]) -> No
 @contextmanager
 def _clean_modes() -> Iterator[None]:
     """Sets torch's switches as a trace needs them: gradients on, one thread for the backward, annotations kept, compiled parts plain."""
+    from torch._dynamo import config  # loads a good part of the compiler: only when something is traced
+
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
         torch.autograd.set_multithreading_enabled(False),
-        torch._dynamo.config.patch(error_on_nested_fx_trace=False),
+        config.patch(error_on_nested_fx_trace=False),
         preserve_node_meta(),
     ):
         try:
