@@ -9,11 +9,10 @@ import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
-
-import hyperviz
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -59,7 +58,7 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "torch threads": str(torch.get_num_threads()),
-        "hyperviz": hyperviz.__version__,
+        "hyperviz": version("hyperviz"),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import hyperviz as hv
-from hyperviz.snapshot import load
+from hyperviz.snapshot import from_json
 
 
 def export(options: argparse.Namespace) -> int:
@@ -21,6 +21,6 @@ def export(options: argparse.Namespace) -> int:
         ValueError: if the file holds no graph and no plan, or nothing is known of the suffix.
         OSError: if a file cannot be read or written.
     """
-    hv.export(load(options.saved.read_text()), options.out)
+    hv.export(from_json(options.saved.read_text(encoding="utf-8")), options.out)
     print(f"wrote {options.out}")
     return 0

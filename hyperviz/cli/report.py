@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ import torch
 import hyperviz as hv
 from hyperviz import render
 from hyperviz.cli.study import Study
+from hyperviz.snapshot import to_json
 
 
 def write_report(study: Study, folder: Path, command: str) -> list[Path]:
@@ -24,34 +25,40 @@ def write_report(study: Study, folder: Path, command: str) -> list[Path]:
 
     Returns:
         The files, ``report.html`` first.
+
+    Raises:
+        OSError: if a file cannot be written.
     """
     page = render.html(
         study.plans, timings=study.timings, equalities=study.equalities, reports=study.reports, versions=_versions(), command=command
     )
-    (folder / "report.html").write_text(page, encoding="utf-8")
-    (folder / "data.json").write_text(json.dumps(_data(study, command), indent=1), encoding="utf-8")
+    report, data = folder / "report.html", folder / "data.json"
+    report.write_text(page, encoding="utf-8")
+    data.write_text(json.dumps(_data(study, command), indent=1), encoding="utf-8")
     return [
-        folder / "report.html",
+        report,
         hv.export(study.plans["regional"], folder / "regions.svg"),
         hv.export(study.timings, folder / "timings.png"),
         hv.export(study.equalities["regional"], folder / "equality.png"),
-        folder / "data.json",
+        data,
     ]
 
 
 def _data(study: Study, command: str) -> dict[str, object]:
-    """Every number of the study, as plain data."""
+    """Every number of the study; each plan, report, equality and the timings as ``hyperviz.snapshot.to_json`` writes them."""
+
+    def plain(found):
+        return {label: json.loads(to_json(one)) for label, one in found.items()}
+
     return {
         "command": command,
         "versions": _versions(),
-        "plans": {
-            label: {"text": str(plan), "regions": [asdict(region) for region in plan.regions]} for label, plan in study.plans.items()
-        },
-        "reports": {label: asdict(report) for label, report in study.reports.items()},
-        "equalities": {label: asdict(equality) for label, equality in study.equalities.items()},
-        "timings": asdict(study.timings),
+        "timings": json.loads(to_json(study.timings)),
+        "reports": plain(study.reports),
+        "equalities": plain(study.equalities),
+        "plans": plain(study.plans),
     }
 
 
 def _versions() -> dict[str, str]:
-    return {"hyperviz": hv.__version__, "torch": torch.__version__, "python": platform.python_version(), "system": platform.platform()}
+    return {"hyperviz": version("hyperviz"), "torch": torch.__version__, "python": platform.python_version(), "system": platform.platform()}
