@@ -12,7 +12,7 @@ import torch
 from hyperviz.snapshot import SourceLine
 
 _FRAME = re.compile(
-    r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?(?:\n(?!\s*File ")\s*(?P<code>.*))?',
+    r'^ {0,3}File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?(?:\n(?! {0,3}File ") *(?P<code>.*))?',
     re.MULTILINE,
 )
 _PATHS = sysconfig.get_paths()
