@@ -69,9 +69,9 @@ def written(node: fx.Node) -> list[fx.Node]:
         return []
     if node.target in _INPLACE_FUNCTIONS:
         return _nodes_in(node.args[:1])
-    if not operator_name(node.target)[0] and _is_inplace_name(getattr(node.target, "__name__", "")):
-        return _nodes_in(node.args[:1])
-    return _arguments_where(node, lambda argument: argument.alias_info is not None and argument.alias_info.is_write)
+    by_schema = _arguments_where(node, lambda argument: argument.alias_info is not None and argument.alias_info.is_write)
+    # Functions have no schema, and inductor.resize_storage_bytes_ keeps its write out of it.
+    return by_schema or (_nodes_in(node.args[:1]) if _is_inplace_name(operator_name(node.target)[1]) else [])
 
 
 def _is_inplace_name(name: str) -> bool:

@@ -69,7 +69,7 @@ def is_getitem(node: fx.Node) -> bool:
 
 def _has_many_results(node: fx.Node) -> bool:
     schema = schema_of(node.target)
-    return schema is not None and (len(schema.returns) > 1 or any("[]" in str(result.type) for result in schema.returns))
+    return schema is not None and (len(schema.returns) > 1 or any(isinstance(result.type, torch.ListType) for result in schema.returns))
 
 
 def is_higher_order(node: fx.Node) -> bool:

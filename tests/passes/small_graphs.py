@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 
-import torch
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -21,9 +20,7 @@ def compiled(graph_module: fx.GraphModule, mode="regional", on_error="raise", pr
     """The pass alone, on a private copy."""
     result = copy_graph_module(graph_module)
     inputs = [node.meta["val"] for node in graph_module.graph.nodes if node.op == "placeholder"]
-    InductorPass().run(
-        result, PassConfig(inductor_mode=mode, **config), example_inputs=inputs, on_error=on_error, progress=progress
-    )
+    InductorPass().run(result, PassConfig(inductor_mode=mode, **config), example_inputs=inputs, on_error=on_error, progress=progress)
     return CompiledGraph(result, result.meta["inductor_plan"], result.meta["inductor_report"])
 
 

@@ -10,9 +10,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from hyperviz.analysis import find_regions
 
-GATHER, SCATTER, WAIT = (
-    f"_c10d_functional.{name}.default" for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "wait_tensor")
-)
+GATHER, SCATTER, WAIT = (f"_c10d_functional.{name}.default" for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "wait_tensor"))
 
 
 @pytest.fixture(scope="module")

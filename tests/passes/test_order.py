@@ -190,7 +190,9 @@ def test_an_effect_that_carries_a_token_happens_once_in_order(mode):
     x.meta["val"], token.meta["val"], a.meta["val"], b.meta["val"] = values[0], values[1], values[0], values[0]
     pair.meta["val"], token_out.meta["val"], sent.meta["val"] = (values[1], values[0]), values[1], values[0]
     run = compiled(module, mode)
-    assert run.plan.eager == {name: "carries an effect token: the effect happens once, in order" for name in ("with_effects", "getitem", "getitem_1")}
+    assert run.plan.eager == dict.fromkeys(
+        ("with_effects", "getitem", "getitem_1"), "carries an effect token: the effect happens once, in order"
+    )
     assert roles_in_order(run) == ["region_0", "with_effects", "region_1"]
 
 
