@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import pytest
 import torch
 import torch.distributed._functional_collectives  # registers the collectives
@@ -56,5 +58,5 @@ def test_a_getitem_is_what_its_producer_is():
     graph = fx.Graph()
     x = graph.placeholder("x")
     gathered = graph.call_function(c10d.all_gather_into_tensor_coalesced.default, ([x, x], 2, "0"))
-    first = graph.call_function(__import__("operator").getitem, (gathered, 0))
+    first = graph.call_function(operator.getitem, (gathered, 0))
     assert classify(first).role == "collective"

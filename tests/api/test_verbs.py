@@ -15,6 +15,10 @@ from hyperviz.snapshot import from_json
 REGIONAL = hv.PassConfig(inductor_mode="regional")
 
 
+def _with(**settings):
+    return REGIONAL.replace(inductor_configs=settings)
+
+
 def _loss(model, x, y):
     return torch.nn.functional.mse_loss(model(x), y)
 
@@ -103,7 +107,7 @@ def test_a_changed_graph_is_planned_anew(step):
     assert len(hv.plan(graph).graph) == 4
     (relu,) = (node for node in graph.graph.nodes if node.name == "relu")
     with graph.graph.inserting_after(relu):
-        added = graph.graph.call_function(torch.ops.aten.sin.default, (relu,))
+        added = graph.graph.create_node("call_function", torch.ops.aten.sin.default, (relu,), name="sin")
     next(node for node in graph.graph.nodes if node.name == "mul").replace_input_with(relu, added)
     graph.recompile()
     assert [node.name for node in hv.plan(graph, REGIONAL).graph.nodes] == ["x_1", "relu", "sin", "mul", "output"]
@@ -154,11 +158,11 @@ def test_show_is_a_picture_in_a_notebook_and_text_in_a_terminal(step, compiled):
         (lambda joint, path: hv.export(joint, path / "none" / "a.svg"), "cannot write 'a.svg' into the folder '.*none': No such file"),
         (lambda joint, path: hv.compare(joint, 3, []), "a candidate must be a joint graph, .* got int"),
         (
-            lambda joint, path: hv.compile(joint, REGIONAL.replace(inductor_configs={"max_autotun": 1})),
+            lambda joint, path: hv.compile(joint, _with(max_autotun=True)),
             "unknown Inductor setting 'max_autotun'",
         ),
         (
-            lambda joint, path: hv.compile(joint, REGIONAL.replace(inductor_configs={"max_autotune": 1})),
+            lambda joint, path: hv.compile(joint, _with(max_autotune=1)),
             "'max_autotune' must be bool, got 1",
         ),
     ],

@@ -177,9 +177,8 @@ def test_flex_attention_and_its_score_function_go_together():
 
     def program(q, k, v):
         halved = lambda score, b, h, i, j: score * 0.5  # noqa: E731
-        out, *_ = flex_attention(
-            torch.relu(q), k, v, halved, mask.as_tuple(), 0.25, {"OUTPUT_LOGSUMEXP": False, "OUTPUT_MAX": False, "BACKEND": "AUTO"}
-        )
+        options = {"OUTPUT_LOGSUMEXP": False, "OUTPUT_MAX": False, "BACKEND": "AUTO"}
+        out, *_ = flex_attention(torch.relu(q), k, v, halved, mask.as_tuple(), 0.25, options)
         return out * 2
 
     inputs = [torch.randn(1, 2, 128, 16) for _ in range(3)]
