@@ -16,11 +16,11 @@ def saved(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<"), ("dot", b"digraph"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"{")])
-def test_a_saved_plan_is_drawn_as_the_suffix_says(saved, suffix, begins, tmp_path, capsys):
+@pytest.mark.parametrize(("suffix", "holds"), [("svg", b"<"), ("dot", b"digraph"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"{")])
+def test_a_saved_plan_is_drawn_as_the_suffix_says(saved, suffix, holds, tmp_path, capsys):
     out = tmp_path / f"again.{suffix}"
     assert main(["export", str(saved), str(out)]) == 0
-    assert out.read_bytes().lstrip().startswith(begins)
+    assert holds in out.read_bytes()[:100]
     assert str(out) in capsys.readouterr().out
 
 
