@@ -24,8 +24,8 @@ _SHAPES = {
 def dot(plan: Plan) -> str:
     """The graph with its regions and roles. Saved values do not constrain the layout.
 
-    Nodes are called ``n0``, ``n1``, … in execution order, so no name can break the syntax; the attributes ``name``, ``role``, ``region``
-    and ``phase`` hold what they stand for.
+    Nodes are called ``n0``, ``n1``, … in execution order, so no name can break the syntax; the attributes ``fx`` (the name), ``role``,
+    ``region`` and ``phase`` hold what they stand for.
     """
     graph = graphviz.Digraph(strict=True)
     heading = f"{title(plan)}\n{plan}"
@@ -35,11 +35,11 @@ def dot(plan: Plan) -> str:
     number = {node.name: f"n{index}" for index, node in enumerate(plan.graph.nodes)}
     regions = {name: region.number for name, region in plan.region_of().items()}
     for node in plan.graph.nodes:
-        graph.node(number[node.name], **_attributes(node, plan, regions.get(node.name)))
+        graph.node(number[node.name], _attributes=_attributes(node, plan, regions.get(node.name)))
     saved = {(a.name, b.name) for a, b in plan.graph.saved_values()}
     for a, b in plan.graph.edges():
         extra = {"constraint": "false", "color": LIGHT.saved, "style": "dashed"} if (a.name, b.name) in saved else {}
-        graph.edge(number[a.name], number[b.name], **extra)
+        graph.edge(number[a.name], number[b.name], _attributes=extra)
     return graph.source
 
 
@@ -51,4 +51,4 @@ def _attributes(node: NodeSnapshot, plan: Plan, region: int | None) -> dict[str,
         look = paint(paint_index(region), LIGHT)
         attributes |= {"fillcolor": look.fill, "color": look.line, "fontcolor": LIGHT.ink, "region": f"region_{region}"}
     kind = {"kind": node.kind} if is_pill(node) and node.kind else {}
-    return {**attributes, "name": graphviz.escape(clean(node.name)), "role": role, "phase": node.phase, **kind}
+    return {**attributes, "fx": graphviz.escape(clean(node.name)), "role": role, "phase": node.phase, **kind}

@@ -1,0 +1,162 @@
+"""A scene as PNG or PDF, drawn by matplotlib: the same picture as the SVG, for slides and papers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+
+from hyperviz.render.fold import HEADING
+from hyperviz.render.glyphs import Lettering, Words, length
+from hyperviz.render.image_nodes import draw_boxes, node_words
+from hyperviz.render.indexed import indexed_png
+from hyperviz.render.labels import LETTER, tail
+from hyperviz.render.layout import Layout
+from hyperviz.render.legend import SAMPLE, Entry
+from hyperviz.render.palette import THEMES, Theme
+from hyperviz.render.placement import Point
+from hyperviz.render.scene import MARGIN, EdgeMark, NodeMark, Scene, scene
+from hyperviz.render.shapes import rounded
+from hyperviz.snapshot import Plan
+
+PIXELS_PER_INCH = 96
+POINTS = 72 / PIXELS_PER_INCH
+"""Points in one of the scene's pixels: matplotlib measures lines and letters in points."""
+_MAX_PIXELS = 2**16 - 1
+
+
+def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INCH, theme: str = "light") -> bytes:
+    """The picture as a PNG file.
+
+    Args:
+        plan: what to draw.
+        layout: where the nodes stand; made where it is not given.
+        dpi: 96 draws as large as the SVG; a picture larger than matplotlib can draw is made smaller.
+        theme: ``"light"`` or ``"dark"``.
+
+    Raises:
+        ValueError: ``dpi`` is not above zero, or the theme is unknown.
+    """
+    if not dpi > 0:
+        raise ValueError(f"dpi must be above 0, got {dpi!r}")
+    picture = scene(plan, layout)
+    largest = _MAX_PIXELS * PIXELS_PER_INCH / max(picture.size)
+    figure = _figure(picture, theme_named(theme))
+    figure.set_dpi(min(dpi, largest))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return indexed_png(np.asarray(canvas.buffer_rgba()), theme_named(theme), figure.dpi)
+
+
+def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> bytes:
+    """The picture as a PDF file of one page; its text can be selected and searched.
+
+    Raises:
+        ValueError: the theme is unknown.
+    """
+    file = io.BytesIO()
+    _figure(scene(plan, layout), theme_named(theme)).savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
+
+
+def theme_named(name: str) -> Theme:
+    """The theme; raises ``ValueError`` for an unknown name."""
+    if name not in THEMES:
+        raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {name!r}")
+    return THEMES[name]
+
+
+def _figure(picture: Scene, theme: Theme) -> Figure:
+    width, height = picture.size
+    figure = Figure(figsize=(width / PIXELS_PER_INCH, height / PIXELS_PER_INCH), facecolor=theme.paper)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    _panels(axes, picture, theme)
+    for kind in ("far", "near", "saved"):
+        _edges(axes, [edge for edge in picture.edges if edge.kind == kind], kind, theme)
+    draw_boxes(axes, picture.nodes, theme)
+    _samples(axes, picture.legend, theme)
+    axes.add_artist(Lettering([*_words(picture, theme), *node_words(picture.nodes, theme)], POINTS))
+    return figure
+
+
+def _words(picture: Scene, theme: Theme) -> Iterator[Words]:
+    """Everything that is written, but for the nodes."""
+    unit, y = picture.unit, MARGIN
+    lines = [(1.7, True, picture.title), (1.15, False, picture.subtitle), *((1.0, False, note) for note in picture.notes)]
+    for scale, bold, text in lines:
+        y += unit * scale
+        yield Words(MARGIN, y, text, unit * scale, theme.ink, bold=bold)
+        y += unit * 0.5
+    for panel in picture.panels:
+        yield Words(panel.box[0], panel.box[1] - HEADING + 4, panel.heading, picture.heading_size, theme.ink, bold=True)
+    for band in picture.bands:
+        text = tail(band.module, max(2, int((band.bottom - band.top) / (picture.band_size * LETTER))))
+        words = Words(band.x - 8, 0, text, picture.band_size, theme.ink, bold=True, upright=True)
+        yield replace(words, y=(band.top + band.bottom + length(words)) / 2)
+    for entry in picture.legend:
+        yield Words(entry.x + (SAMPLE[0] + 7) * entry.scale, entry.y + 15 * entry.scale, entry.words, 11 * entry.scale, theme.ink)
+        if entry.role != "saved":
+            yield from node_words([_sample(entry)], theme, entry.scale)
+
+
+def _panels(axes: Axes, picture: Scene, theme: Theme) -> None:
+    paths = [rounded(panel.box, 10) for panel in picture.panels]
+    axes.add_collection(PathCollection(paths, facecolors=theme.panel, edgecolors="none", zorder=0), autolim=False)
+    corners = [((band.x + 7, band.x), (band.top, band.bottom)) for band in picture.bands]
+    brackets = [Path([(out, top), (x, top), (x, bottom), (out, bottom)]) for (out, x), (top, bottom) in corners]
+    axes.add_collection(_lines(brackets, theme.faint, 1.5, zorder=1), autolim=False)
+
+
+def _edges(axes: Axes, edges: Sequence[EdgeMark], kind: str, theme: Theme) -> None:
+    color, alpha = (theme.saved, 0.4) if kind == "saved" else (theme.faint, 0.45 if kind == "far" else 1.0)
+    dashes = (0, (1, 3)) if kind == "far" else "solid"
+    axes.add_collection(_lines([_curve(edge.chain) for edge in edges], color, 1, zorder=2, alpha=alpha, linestyles=dashes), autolim=False)
+    if kind == "near":
+        tips = [tip for edge in edges if (tip := _tip(edge.chain))]
+        axes.add_collection(PathCollection(tips, facecolors=color, edgecolors="none", zorder=2), autolim=False)
+
+
+def _lines(paths: list[Path], color: str, width: float, **style: Any) -> PathCollection:
+    return PathCollection(paths, facecolors="none", edgecolors=color, linewidths=width * POINTS, **style)
+
+
+def _curve(chain: Sequence[Point]) -> Path:
+    return Path(chain, [Path.MOVETO] + [Path.CURVE4] * (len(chain) - 1))
+
+
+def _tip(chain: Sequence[Point]) -> Path | None:
+    """A small triangle at the end of an edge, None where the edge has no direction."""
+    x, y = chain[-1]
+    before = next((point for point in reversed(chain) if point != (x, y)), (x, y))
+    dx, dy = x - before[0], y - before[1]
+    far = (dx * dx + dy * dy) ** 0.5
+    if not far:
+        return None
+    dx, dy = 6 * dx / far, 6 * dy / far
+    return Path([(x, y), (x - dx - dy / 2, y - dy + dx / 2), (x - dx + dy / 2, y - dy - dx / 2), (x, y)], closed=True)
+
+
+def _samples(axes: Axes, entries: Iterable[Entry], theme: Theme) -> None:
+    for entry in entries:
+        if entry.role == "saved":
+            chain = [(entry.x + x * entry.scale, entry.y + y * entry.scale) for x, y in ((0, 11), (12, 2), (22, 20), (34, 11))]
+            axes.add_collection(_lines([_curve(chain)], theme.saved, entry.scale, zorder=2), autolim=False)
+        else:
+            draw_boxes(axes, [_sample(entry)], theme, entry.scale)
+
+
+def _sample(entry: Entry) -> NodeMark:
+    top, height = (3.5, 15.0) if entry.role == "placeholder" else (0.0, SAMPLE[1])
+    box = (entry.x, entry.y + top * entry.scale, SAMPLE[0] * entry.scale, height * entry.scale)
+    return NodeMark("", entry.role, entry.kind, entry.region, "", box, "", "")
