@@ -57,8 +57,8 @@ class InputSpec:
             came = InputSpec.of(inputs).names
             raise ValueError(f"inputs must be nested like those that were captured, {_listed(self.names)}; got {_listed(came)}")
         for position, value in self.constants.items():
-            if type(leaves[position]) is not type(value) or leaves[position] != value:
-                name, came = self.names[position], leaves[position]
+            name, came = self.names[position], leaves[position]
+            if came is not value and (type(came) is not type(value) or came != value):
                 raise ValueError(f"inputs[{name!r}] must be {value!r}, as when the step was captured, got {came!r}: trace it again")
         return [leaf for i, leaf in enumerate(leaves) if i not in self.constants]
 

@@ -290,3 +290,13 @@ def test_one_tensor_given_twice_is_two_inputs():
     joint = assert_exact(model, step, {"a": x, "b": x})
     other = {"a": x, "b": x + 1}
     assert torch.equal(joint.run(*joint.flat_inputs(model, other))[0], step(model, **other))
+
+
+def test_a_fused_path_that_no_trace_takes_is_noted():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model, x = nn.Sequential(layer, nn.Linear(8, 2)), {"x": torch.randn(2, 5, 8)}
+    assert trace(model, square, x).notes == ()
+    layer.eval().requires_grad_(False)
+    assert trace(model, square, x).notes == (
+        "torch may run the frozen 0 through a fused path that no trace takes: expect rounding differences",
+    )

@@ -131,3 +131,12 @@ def test_run_turns_autocast_off(joint, model, inputs):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert torch.equal(joint.run(*flat)[0], plain)
         assert torch.is_autocast_enabled("cpu")
+
+
+def test_a_constant_that_is_not_a_number():
+    def scaled(model, x, factor):
+        return (model(x) * factor).sum()
+
+    inputs = {"x": torch.ones(2, 4), "factor": float("nan")}
+    joint = trace(nn.Linear(4, 3), scaled, inputs)
+    assert joint.flat_inputs(nn.Linear(4, 3), inputs)[-1] is inputs["x"]

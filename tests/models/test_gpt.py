@@ -100,10 +100,10 @@ def test_a_sequence_longer_than_the_context():
 @pytest.mark.parametrize(("optimizer", "learning_rate"), [("adamw", 1e-2), ("sgd", 1.0)])
 def test_training_learns_and_is_repeatable(optimizer, learning_rate):
     def run():
-        return train(make(), 30, batch_size=4, length=16, optimizer=optimizer, learning_rate=learning_rate)
+        return train(make(), 20, batch_size=4, length=16, optimizer=optimizer, learning_rate=learning_rate)
 
     losses = run()
-    assert len(losses) == 30
+    assert len(losses) == 20
     assert sum(losses[-5:]) / 5 < losses[0] - 1
     assert run() == losses
 
