@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -50,13 +51,14 @@ def same_distribution(first: torch.Tensor, second: torch.Tensor) -> bool:
     draws = _stacked([*first, *second]).nan_to_num().cpu()
     deviations = draws - draws.mean(0)
     deals = _deals(len(first))
-    for seen in (deviations, deviations.abs()):
+    for seen in (deviations, deviations.norm(dim=1, keepdim=True)):
         distances = ((deals @ (seen @ seen.T)) * deals).sum(1)
         if (distances[0] > distances[1:]).all():
             return False
     return True
 
 
+@functools.cache
 def _deals(size: int) -> torch.Tensor:
     """Every way to deal twice ``size`` draws into two groups, one a row of 1 and -1; the first is the order in which they come."""
     partners = torch.tensor(list(itertools.combinations(range(1, 2 * size), size - 1)))  # draw 0 stays: a deal and its mirror are one

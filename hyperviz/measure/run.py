@@ -75,7 +75,7 @@ def run_side(side: Side, flat: Sequence[object], seed: int, mode: Any = None, pr
     """
     copies = clone_inputs(flat)
     torch.manual_seed(seed)
-    with torch.no_grad(), _autocast_off(flat):
+    with calm(flat):
         if prepare is not None:
             prepare(copies)
         with mode or contextlib.nullcontext():
@@ -100,8 +100,10 @@ def kept_random_state() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _autocast_off(flat: Sequence[object]) -> Iterator[None]:
+def calm(flat: Sequence[object]) -> Iterator[None]:
+    """No autograd, and no autocast on any device that an input lives on."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
         for device in {"cpu"} | {value.device.type for value in flat if isinstance(value, torch.Tensor)}:
             stack.enter_context(torch.autocast(device, enabled=False))
         yield

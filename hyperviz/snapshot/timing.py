@@ -2,8 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+
+def median_interval(samples: Sequence[float], confidence: float) -> tuple[float, float]:
+    """An interval that holds the median of what was sampled, whatever its distribution.
+
+    Its ends are the k-th smallest and k-th largest sample, with the largest k that keeps the chance that fewer than k samples fall on
+    one side of the median, each with probability one half, within ``1 - confidence`` (H. A. David and H. N. Nagaraja, "Order
+    Statistics", 3rd edition, section 7.1). So it assumes nothing but that the samples are independent; its true confidence is a little
+    higher.
+
+    Args:
+        samples: in any order and unit.
+        confidence: between 0 and 1.
+
+    Raises:
+        ValueError: for too few samples: not even the smallest and the largest enclose the median with that confidence.
+    """
+    if len(samples) < min_samples(confidence):
+        raise ValueError(f"an interval of {confidence:.0%} needs at least {min_samples(confidence)} samples, got {len(samples)}")
+    k, missed = 0, 0.0
+    while (missed := missed + 2 * math.comb(len(samples), k) / 2 ** len(samples)) <= 1 - confidence:
+        k += 1
+    ordered = sorted(samples)
+    return ordered[k - 1], ordered[-k]
+
+
+def min_samples(confidence: float) -> int:
+    """The fewest samples that ``median_interval`` can work with: all lie on one side of the median with chance ``2 / 2**n``."""
+    return math.ceil(1 - math.log2(1 - confidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +103,39 @@ class Timings:
     timings: tuple[Timing, ...]
     confidence: float = 0.95
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Timing:
+        """The candidate of that name.
+
+        Raises:
+            ValueError: there is none; the message offers the nearest.
+        """
+        names = [timing.name for timing in self.timings]
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, names))}"
+            raise ValueError(f"no candidate is called {name!r}; {hint}")
+        return self.timings[names.index(name)]
+
+    def ratio(self, first: str, second: str) -> Ratio:
+        """How much faster ``second`` is than ``first``, from the two times of each round.
+
+        What slows a whole round down, slows both, and cancels; so the interval is of the median of the rounds' ratios, and not made
+        from the two medians' intervals.
+
+        Raises:
+            ValueError: a name is unknown.
+        """
+        pairs = zip(self[first].samples_ms, self[second].samples_ms, strict=True)
+        ratios = [one / two for one, two in pairs]
+        low, high = median_interval(ratios, self.confidence)
+        return Ratio(first, second, statistics.median(ratios), low, high, self.confidence)
+
+    def __str__(self) -> str:
+        rows = [("candidate", "median", f"{self.confidence:.0%} interval", "peak memory", "against the first")]
+        for timing in self.timings:
+            peak = "not measured" if timing.peak_bytes is None else f"{timing.peak_bytes / 1e6:.4g} MB"
+            against = "" if timing is self.timings[0] else str(self.ratio(self.timings[0].name, timing.name))
+            rows.append((timing.name, f"{timing.median_ms:.4g} ms", f"[{timing.low_ms:.4g}, {timing.high_ms:.4g}]", peak, against))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
