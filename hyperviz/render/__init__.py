@@ -1,10 +1,28 @@
 """Snapshot → DOT, SVG, PNG, PDF, HTML, text and plots. Knows no torch."""
 
 from hyperviz.render.dot import dot
+from hyperviz.render.image import pdf, png
 from hyperviz.render.layout import Layout, layout
 from hyperviz.render.overlay import overlay
+from hyperviz.render.plot_equality import plot_equality
+from hyperviz.render.plot_timings import plot_timings
+from hyperviz.render.report import html
 from hyperviz.render.svg import svg
 from hyperviz.render.table import PlanRow, plan_table
 from hyperviz.render.text import text
 
-__all__ = ["Layout", "PlanRow", "dot", "layout", "overlay", "plan_table", "svg", "text"]
+__all__ = [
+    "Layout",
+    "PlanRow",
+    "dot",
+    "html",
+    "layout",
+    "overlay",
+    "pdf",
+    "plan_table",
+    "plot_equality",
+    "plot_timings",
+    "png",
+    "svg",
+    "text",
+]

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
@@ -17,12 +15,13 @@ from matplotlib.path import Path
 from hyperviz.render.fold import HEADING
 from hyperviz.render.glyphs import Lettering, Words, length
 from hyperviz.render.image_nodes import draw_boxes, node_words
-from hyperviz.render.indexed import indexed_png
+from hyperviz.render.indexed import indexed_png, picture_colors
 from hyperviz.render.labels import LETTER, tail
 from hyperviz.render.layout import Layout
 from hyperviz.render.legend import SAMPLE, Entry
-from hyperviz.render.palette import THEMES, Theme
+from hyperviz.render.palette import Theme
 from hyperviz.render.placement import Point
+from hyperviz.render.plot_style import theme_named
 from hyperviz.render.scene import MARGIN, EdgeMark, NodeMark, Scene, scene
 from hyperviz.render.shapes import rounded
 from hyperviz.snapshot import Plan
@@ -49,11 +48,8 @@ def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INC
         raise ValueError(f"dpi must be above 0, got {dpi!r}")
     picture = scene(plan, layout)
     largest = _MAX_PIXELS * PIXELS_PER_INCH / max(picture.size)
-    figure = _figure(picture, theme_named(theme))
-    figure.set_dpi(min(dpi, largest))
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return indexed_png(np.asarray(canvas.buffer_rgba()), theme_named(theme), figure.dpi)
+    colors = theme_named(theme)
+    return indexed_png(_figure(picture, colors), picture_colors(colors), min(dpi, largest))
 
 
 def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> bytes:
@@ -65,13 +61,6 @@ def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> by
     file = io.BytesIO()
     _figure(scene(plan, layout), theme_named(theme)).savefig(file, format="pdf", metadata={"CreationDate": None})
     return file.getvalue()
-
-
-def theme_named(name: str) -> Theme:
-    """The theme; raises ``ValueError`` for an unknown name."""
-    if name not in THEMES:
-        raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {name!r}")
-    return THEMES[name]
 
 
 def _figure(picture: Scene, theme: Theme) -> Figure:

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hyperviz.render.labels import tail
+from hyperviz.render.labels import cut, tail
 from hyperviz.render.numbers import plural, scientific
 from hyperviz.render.palette import Theme
 from hyperviz.render.plot_style import axes_of, foot, head, quiet, say, theme_named
 from hyperviz.snapshot import Equality, OutputEquality
 
-_ROW, _TOP, _LABELS, _AXIS, _WORDS = 0.235, 1.05, 3.2, 3.6, 3.4
+_ROW, _TOP, _LABELS, _AXIS, _WORDS = 0.235, 0.9, 3.2, 3.6, 3.4
 _MAX_ROWS = 44
+_UNDEFINED = 0.9
+"""How far behind the axis an output stands whose difference has no unit in the last place."""
 MARKS = {
     "bitwise": ("o", "#009E73", "equal bit for bit"),
     "rounding": ("^", "#E69F00", "rounding"),
@@ -46,7 +48,7 @@ def plot_equality(equality: Equality, *, theme: str = "light") -> Figure:
     height, low = max(len(rows), 1) * _ROW, 0.8 + 0.16 * len(foots)
     figure = Figure(figsize=(_LABELS + _AXIS + _WORDS, _TOP + height + low), facecolor=colors.paper)
     first, second = equality.labels
-    head(figure, f"{first} and {second}: {MARKS[equality.verdict][2]}", _counts(equality.outputs), colors)
+    head(figure, f"{cut(second, 30)} against {cut(first, 30)}: {MARKS[equality.verdict][2]}", _counts(equality.outputs), colors)
     axes = axes_of(figure, _LABELS, low, _AXIS, height, colors)
     _scale(axes, rows, colors)
     for row, output in enumerate(rows):
@@ -56,10 +58,12 @@ def plot_equality(equality: Equality, *, theme: str = "light") -> Figure:
 
 
 def _counts(outputs: Sequence[OutputEquality]) -> str:
+    return f"{plural(len(outputs), 'output')}: {_tally(outputs)}" if outputs else "no outputs"
+
+
+def _tally(outputs: Sequence[OutputEquality]) -> str:
     counts = Counter(output.verdict for output in outputs)
-    return f"{plural(len(outputs), 'output')}: " + ", ".join(
-        f"{counts[verdict]} {MARKS[verdict][2]}" for verdict in MARKS if counts[verdict]
-    )
+    return ", ".join(f"{counts[verdict]} {words}" for verdict, (_, _, words) in MARKS.items() if counts[verdict])
 
 
 def _stated(equality: Equality) -> list[str]:
@@ -75,9 +79,7 @@ def _rows(outputs: Sequence[OutputEquality]) -> tuple[list[OutputEquality], str]
     worst = list(MARKS)
     ranked = sorted(range(len(outputs)), key=lambda i: (worst.index(outputs[i].verdict), outputs[i].max_ulp or 0), reverse=True)
     shown, hidden = sorted(ranked[:_MAX_ROWS]), [outputs[i] for i in ranked[_MAX_ROWS:]]
-    counts = Counter(output.verdict for output in hidden)
-    words = ", ".join(f"{counts[verdict]} {MARKS[verdict][2]}" for verdict in MARKS if counts[verdict])
-    return [outputs[i] for i in shown], f"{len(hidden)} more, none of them worse: {words}."
+    return [outputs[i] for i in shown], f"{len(hidden)} more, none of them worse: {_tally(hidden)}."
 
 
 def _scale(axes: Axes, rows: Sequence[OutputEquality], theme: Theme) -> None:
@@ -89,7 +91,8 @@ def _scale(axes: Axes, rows: Sequence[OutputEquality], theme: Theme) -> None:
     axes.set_xlim(-1.6, decades + 1.3)
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     labels = ["0", *(f"{10**tick:,}" if tick < 5 else f"1e{tick}" for tick in ticks)]
-    axes.set_xticks([-1, *ticks], labels)
+    undefined = [decades + _UNDEFINED] if any(output.max_ulp is None for output in rows) else []
+    axes.set_xticks([-1, *ticks, *undefined], [*labels, *(["none"] if undefined else [])])
     axes.axvline(-0.5, color=theme.faint, linewidth=1, linestyle=(0, (2, 2)))
     axes.set_xlabel("largest difference, in units of the last place", color=quiet(theme), fontsize=9)
 
@@ -98,7 +101,7 @@ def _draw_output(axes: Axes, row: int, output: OutputEquality, theme: Theme) -> 
     mark, color, _ = MARKS[output.verdict]
     place = {"transform": axes.get_yaxis_transform(), "va": "center"}
     if output.max_ulp is None:
-        x = axes.get_xlim()[1] - 0.35
+        x = axes.get_xlim()[1] - (1.3 - _UNDEFINED)
     else:
         x = -1.0 if output.max_ulp == 0 else math.log10(output.max_ulp)
         axes.plot([-1.6, x], [row, row], color=color, linewidth=1.2, alpha=0.5)

@@ -13,7 +13,7 @@ from hyperviz.render.palette import HUES, Theme, mix
 from hyperviz.render.plot_style import axes_of, foot, head, quiet, say, theme_named
 from hyperviz.snapshot import Ratio, Timing, Timings
 
-_ROW, _TOP, _LABELS, _TIMES, _RATIOS = 0.62, 1.15, 1.75, 4.6, 3.6
+_ROW, _TOP, _LABELS, _TIMES, _RATIOS = 0.66, 0.95, 2.35, 4.6, 3.6
 _MARKS = "os^DvP*X"
 
 
@@ -89,17 +89,8 @@ def _draw_ratios(axes: Axes, timings: Timings, ratios: dict[str, Ratio], theme: 
     axes.set_xlabel(f"times as fast as {cut(first, 24)}", color=quiet(theme), fontsize=9, parse_math=False)
     for row, timing in enumerate(timings.timings):
         if timing.name not in ratios:
-            say(
-                axes,
-                0.5,
-                row,
-                "what the others are compared with",
-                quiet(theme),
-                9.5,
-                transform=axes.get_yaxis_transform(),
-                ha="center",
-                va="center",
-            )
+            place = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            say(axes, 0.03, row, "baseline", quiet(theme), 9.5, **place)
             continue
         _draw_ratio(axes, row, ratios[timing.name], _color(row, theme), theme)
 
@@ -115,8 +106,8 @@ def _draw_ratio(axes: Axes, row: int, ratio: Ratio, color: str, theme: Theme) ->
 
 def _ticks(reach: float) -> list[float]:
     """Round factors on both sides of 1 that fit."""
-    steps = [step for step in (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100) if step <= reach**1.1][-2:]
-    return sorted({1.0, *steps, *(round(1 / step, 3) for step in steps)})
+    steps = [step for step in (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100) if step <= reach**1.1][-1:]
+    return sorted({1.0, *steps, *(round(1 / step, 2) for step in steps)})
 
 
 def _color(row: int, theme: Theme) -> str:
