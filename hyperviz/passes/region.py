@@ -7,11 +7,17 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import fx
 
 from hyperviz.analysis.cost import inputs_of, outputs_of
 from hyperviz.graph.copies import own_custom
 from hyperviz.graph.kinds import attribute, is_getitem, is_object_attribute
+
+_STRIDE_FREE = {
+    torch.ops.aten.view.default: torch.ops.aten.reshape.default,
+    torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,9 @@ def extract(name: str, members: Sequence[fx.Node], root: fx.GraphModule) -> Extr
     """The region as a graph of its own; the graph that it is taken from is left as it is.
 
     Graphs that higher-order operators call come along. A node with several results of which something outside reads the whole is
-    split into ``getitem`` leaves, since what is compiled returns flat tensors; ``results`` tells how to rebuild it.
+    split into ``getitem`` leaves, since what is compiled returns flat tensors; ``results`` tells how to rebuild it. A ``view``
+    becomes a ``reshape``: it was traced on eager's strides, and a decomposition may lay its base out otherwise (``cat`` of an empty
+    and a transposed tensor does).
     """
     graph = fx.Graph()
     mapping: dict[fx.Node, fx.Node] = {}
@@ -54,6 +62,7 @@ def extract(name: str, members: Sequence[fx.Node], root: fx.GraphModule) -> Extr
             inputs.append(node)
     for node in members:
         mapping[node] = twin = graph.node_copy(node, mapping.__getitem__)
+        twin.target = _STRIDE_FREE.get(node.target, node.target)  # pyright: ignore[reportArgumentType]
         own_custom(twin)
         if node.op == "get_attr":
             modules[str(node.target)] = attribute(root, str(node.target))

@@ -4,6 +4,7 @@ import pytest
 import torch
 import transformers
 from eager import assert_exact
+from models_of_others import ALL, step
 
 from hyperviz.graph import take_snapshot
 
@@ -17,49 +18,7 @@ def quiet():
     transformers.logging.set_verbosity(before)
 
 
-IDS = torch.arange(16).reshape(2, 8) * 7 % 61
-MASK = torch.tensor([[1] * 8, [1] * 6 + [0] * 2])
-WITH_MASK = {"input_ids": IDS, "labels": IDS, "attention_mask": MASK}
-WITHOUT = {"input_ids": IDS, "labels": IDS}
-
-
-def gpt2():
-    config = transformers.GPT2Config(vocab_size=64, n_positions=16, n_embd=16, n_layer=2, n_head=2)
-    return transformers.GPT2LMHeadModel(config), WITHOUT, "transformer.h.1.attn"
-
-
-def llama():
-    config = transformers.LlamaConfig(
-        vocab_size=64,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=16,
-    )
-    return transformers.LlamaForCausalLM(config), WITHOUT, "model.layers.1.self_attn"
-
-
-def bert():
-    config = transformers.BertConfig(
-        vocab_size=64, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=16
-    )
-    return transformers.BertForMaskedLM(config), WITH_MASK, "bert.encoder.layer.1.attention.self"
-
-
-def t5():
-    config = transformers.T5Config(
-        vocab_size=64, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, decoder_start_token_id=0, pad_token_id=0
-    )
-    return transformers.T5ForConditionalGeneration(config), WITHOUT, "decoder.block.0.layer.1.EncDecAttention"
-
-
-def step(model, **batch):
-    return model(**batch).loss
-
-
-@pytest.mark.parametrize("make", [gpt2, llama, bert, t5])
+@pytest.mark.parametrize("make", ALL)
 def test_captured_exactly_and_described(make):
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -137,3 +137,29 @@ def test_a_graph_without_anything_to_compile_or_without_inputs():
     assert run(x) is x
     constant = traced(lambda: torch.ones(3) * 2)
     assert compiled(constant)().tolist() == [2, 2, 2]
+
+
+def test_a_view_of_what_a_decomposition_lays_out_otherwise():
+    """``cat`` of an empty and a transposed tensor, as T5's cache makes it: contiguous in eager, transposed in Inductor."""
+
+    def program(x):
+        joined = torch.cat([torch.empty(0), x.transpose(1, 2)], 1)
+        return joined.view(4, 6) * 2
+
+    graph = traced(program, torch.ones(4, 2, 3))
+    _same(compiled(graph), graph, torch.randn(4, 2, 3))
+
+
+@pytest.mark.parametrize("mode", ["regional", "full"])
+def test_running_statistics_are_updated_once_in_place(mode):
+    """Batch norm writes to its buffers without saying so in its schema."""
+
+    def program(x, weight, bias, mean, variance):
+        y = torch.relu(x) + 1
+        out = torch.nn.functional.batch_norm(y, mean, variance, weight, bias, training=True)
+        return out * 2
+
+    inputs = [torch.randn(4, 3), torch.ones(3), torch.zeros(3), torch.zeros(3), torch.ones(3)]
+    graph = traced(program, *inputs)
+    run = compiled(graph, mode)
+    _same(run, graph, *inputs)
