@@ -124,7 +124,7 @@ def _environment(device: torch.device, rounds: int, warmup: int, repeats: Mappin
         "rounds": f"{rounds}, order shuffled in each",
         "warm-up": f"{warmup} calls each",
         "calls per sample": ", ".join(f"{name} {repeat}" for name, repeat in repeats.items()),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "python": platform.python_version(),
     }
 
