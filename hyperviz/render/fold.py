@@ -16,7 +16,7 @@ _PAD, _BRACKET = 16.0, 34.0
 HEADING = 40.0
 """Room above each panel for what is written there."""
 
-_WANTED_ASPECT, _MAX_COLUMNS = 1.5, 10
+_WANTED_ASPECT, _MAX_COLUMNS, _LOWEST = 1.5, 10, 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ class _Strip:
 
 def fold(sides: Sequence[Placement], phases: Sequence[str]) -> Folded:
     """Puts the sides beside each other, and folds them into as many columns as make the whole about as wide as a screen."""
-    foldings = [cuts(sides, count) for count in range(1, _MAX_COLUMNS + 1)]
+    most = min(_MAX_COLUMNS, max(1, int(max((side.height for side in sides), default=0.0) / _LOWEST)))
+    foldings = [cuts(sides, count) for count in range(1, most + 1)]
     return _folded(sides, phases, min(foldings, key=lambda heights: _misfit(_strips(sides, heights)[1])))
 
 

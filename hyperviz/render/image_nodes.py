@@ -88,6 +88,6 @@ def _of_role(node: NodeMark, theme: Theme) -> _Look:
         "eager": _Look(theme.paper, theme.ink, 1.3, 0, theme.ink, (4, 2.5)),
         "collective": _Look(theme.ink, theme.ink, 2, 11, theme.paper),
         "wait": _Look(theme.paper, theme.ink, 2.6, 11, theme.ink),
-        "effect": _Look(theme.neutral, theme.alarm, 2.2, 0, theme.ink, None, "\\\\\\", theme.alarm),
+        "effect": _Look(theme.neutral, theme.alarm, 2.2, 0, theme.ink, None, "\\\\\\", theme.hatch),
         "output": _Look(theme.paper, theme.ink, 2.6, 0, theme.ink),
     }[node.role]

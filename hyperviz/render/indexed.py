@@ -37,6 +37,7 @@ def picture_colors(theme: Theme) -> list[str]:
     plain = [theme.paper, theme.panel, theme.neutral]
     meeting = [(ground, theme.ink) for ground in (*plain, *(look.fill for look in paints))]
     meeting += [(ground, color) for ground in plain[:2] for color in (theme.faint, theme.saved, theme.alarm)]
+    meeting += [(theme.neutral, theme.hatch), (theme.hatch, theme.ink)]
     meeting += [(look.fill, other) for look in paints for other in (look.mark, look.line)]
     meeting += [(theme.panel, look.line) for look in paints]
     return _blended(meeting, 5)

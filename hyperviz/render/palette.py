@@ -23,7 +23,7 @@ class Theme:
         ink: text and strong outlines.
         faint: edges, weak outlines, secondary text.
         neutral: the fill of what has no region.
-        alarm: the outline and hatching of effects.
+        alarm: the outline of effects.
         saved: saved values.
     """
 
@@ -34,6 +34,11 @@ class Theme:
     neutral: str
     alarm: str
     saved: str
+
+    @property
+    def hatch(self) -> str:
+        """The colour of the stripes on an effect, on which its name can still be read."""
+        return mix(self.alarm, self.neutral, 0.35)
 
 
 LIGHT = Theme("#ffffff", "#f5f6f8", "#1b1f24", "#8a929c", "#e6e9ed", "#b3261e", "#7a4fbf")

@@ -104,14 +104,16 @@ class Scene:
 
     @property
     def heading_size(self) -> float:
-        """Font size of the panels' headings."""
-        return max(14.0, self.unit * 1.1)
+        """Font size of the panels' headings, all of which fit above their panels."""
+        room = min((panel.box[2] / max(len(panel.heading), 1) for panel in self.panels), default=self.unit)
+        return max(9.0, min(self.unit * 1.1, room * 1.7))
 
 
 def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     """Puts a plan onto a layout of its graph, which is made where none is given."""
     placed = placed or layout(plan.graph)
-    notes = tuple(cut(note, 160) for note in (*plan.graph.notes, *plan.notes, *placed.notes))
+    empty = () if plan.graph.nodes else ("This graph has no nodes.",)
+    notes = tuple(cut(note, 160) for note in (*plan.graph.notes, *plan.notes, *placed.notes, *empty))
     unit = min(max(11.0, placed.size[0] / 110), 40.0)
     top = MARGIN + unit * (4.8 + 1.5 * len(notes))
     width = max(placed.size[0] + 2 * MARGIN, unit * 62)

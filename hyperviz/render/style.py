@@ -67,7 +67,7 @@ _COLOURS = (
     (".hyperviz [data-role=effect]>text>tspan", "fill", "alarm"),
     (".hyperviz [data-kind=input]>rect", "stroke", "ink"),
     (".hv-fe", "fill", "neutral"),
-    (".hv-fe", "stroke", "alarm"),
+    (".hv-fe", "stroke", "hatch"),
 )
 _STATE_COLOURS = (
     (".hv-active .hv-edge.hv-lit", "stroke", "ink"),
