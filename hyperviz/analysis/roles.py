@@ -66,6 +66,8 @@ def classify(node: fx.Node, keep_eager: Iterable[str] = ()) -> Placement:
         return _returns_nothing(node)
     if reason := _kept(node, keep_eager):
         return _always("eager", reason)
+    if launch := _only_gathered_into(node):
+        return Placement("eager", f"allocates the memory that {launch.name} fills: it starts the gather and would be a region of one call")
     if is_higher_order(node) and (reason := _effect_inside(node)):
         return _always("eager", reason)
     return Placement("compute")
@@ -120,6 +122,13 @@ def _kept(node: fx.Node, keep_eager: Iterable[str]) -> str:
         if any(candidate and fnmatchcase(candidate, pattern) for candidate in names):
             return f"kept eager on request: matches {pattern!r}"
     return ""
+
+
+def _only_gathered_into(node: fx.Node) -> fx.Node | None:
+    """The launch that an uninitialised buffer is made for, if nothing else reads it."""
+    if operator_name(node.target) not in (("aten", "empty"), ("aten", "new_empty")) or not node.users:
+        return None
+    return next(iter(node.users)) if all(is_communication(user) and not is_wait(user) for user in node.users) else None
 
 
 def _effect_inside(node: fx.Node) -> str:

@@ -42,10 +42,17 @@ class PassPipeline:
 
     @classmethod
     def from_config(cls, config: PassConfig) -> PassPipeline:
-        """The pipeline that a config asks for; in mode ``"off"`` it does not hold the Inductor pass."""
+        """The pipeline that a config asks for: the parallel passes, then, but for mode ``"off"``, the Inductor pass."""
         from hyperviz.passes.inductor import InductorPass
 
-        return cls((InductorPass(),) if config.inductor_mode != "off" else ())
+        return cls(cls.parallel(config).passes + ((InductorPass(),) if config.inductor_mode != "off" else ()))
+
+    @classmethod
+    def parallel(cls, config: PassConfig) -> PassPipeline:
+        """The passes that a config asks for before the terminal one: their result is an authoritative graph again."""
+        from hyperviz.passes.fsdp import FSDPPass
+
+        return cls((FSDPPass(),) if config.fsdp_enabled else ())
 
     def run(self, graph_module: fx.GraphModule, pass_config: PassConfig, **context: Any) -> fx.GraphModule:
         """Run every pass on the graph, in place; see ``GraphPass.run``."""

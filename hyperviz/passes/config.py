@@ -30,6 +30,13 @@ class PassConfig:
             that a difference is never rounding.
         keep_eager: node names, operators (``"aten.gelu"``, ``"aten.gelu.default"``) and module paths, or globs of them, that
             stay eager.
+        fsdp_enabled: whether parameters are sharded over ranks.
+        fsdp_degree: over how many; None for all of them. Where it is smaller than the number of ranks, which it must divide,
+            neighbouring ranks share, and gradients are averaged over the replicas too.
+        fsdp_wrap: modules whose parameters are sharded, those of one module gathered together: names, or globs in which ``*`` stands
+            for one level and ``**`` for any number. A parameter belongs to the innermost; ``""``, and nothing, is the model itself.
+        fsdp_group: name of the process group to shard over; empty for all ranks.
+        reshard_after_forward: whether gathered parameters are freed after the forward, and gathered again in the backward.
 
     Raises:
         ValueError: a value is not one of those allowed; the message names them.
@@ -40,6 +47,11 @@ class PassConfig:
     region_strategy: str = "runs"
     numerics: str = "default"
     keep_eager: tuple[str, ...] = ()
+    fsdp_enabled: bool = False
+    fsdp_degree: int | None = None
+    fsdp_wrap: tuple[str, ...] = ()
+    fsdp_group: str = ""
+    reshard_after_forward: bool = True
 
     def __post_init__(self) -> None:
         _check_choice("inductor_mode", self.inductor_mode, MODES)
@@ -51,7 +63,21 @@ class PassConfig:
         if not all(isinstance(pattern, str) for pattern in keep):
             raise ValueError(f"keep_eager must hold names, operators, module paths or globs as text, got {self.keep_eager!r}")
         object.__setattr__(self, "keep_eager", keep)
+        self._check_fsdp()
         object.__setattr__(self, "inductor_configs", immutable_dict(self.inductor_configs))
+
+    def _check_fsdp(self) -> None:
+        for name in ("fsdp_enabled", "reshard_after_forward"):
+            _check_flag(name, getattr(self, name))
+        degree = self.fsdp_degree
+        if degree is not None and (not isinstance(degree, int) or isinstance(degree, bool) or degree < 1):
+            raise ValueError(f"fsdp_degree must be ≥ 1, or None for all ranks, got {degree!r}")
+        if not isinstance(self.fsdp_group, str):
+            raise ValueError(f"fsdp_group must be the name of a process group, got {self.fsdp_group!r}")
+        wrap = (self.fsdp_wrap,) if isinstance(self.fsdp_wrap, str) else self.fsdp_wrap
+        if not isinstance(wrap, (tuple, list)) or not all(isinstance(name, str) for name in wrap):
+            raise ValueError(f"fsdp_wrap must hold module names or globs of them, got {self.fsdp_wrap!r}")
+        object.__setattr__(self, "fsdp_wrap", tuple(wrap))
 
     def replace(self, **changes: object) -> PassConfig:
         """A changed copy.
@@ -70,6 +96,11 @@ def near_miss(name: object, known: list[str] | tuple[str, ...]) -> str:
     """The end of an error sentence: the likely name, or nothing."""
     likely = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {likely[0]!r}?" if likely else ""
+
+
+def _check_flag(subject: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{subject} must be True or False, got {value!r}")
 
 
 def _check_choice(subject: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -60,3 +60,14 @@ def test_a_getitem_is_what_its_producer_is():
     gathered = graph.call_function(c10d.all_gather_into_tensor_coalesced.default, ([x, x], 2, "0"))
     first = graph.call_function(operator.getitem, (gathered, 0))
     assert classify(first).role == "collective"
+
+
+def test_a_buffer_that_only_a_gather_fills_stays_eager_beside_it():
+    graph = fx.Graph()
+    shard = graph.placeholder("shard")
+    buffer = graph.call_function(torch.ops.aten.empty.memory_format, ([4],))
+    gathered = graph.call_function(c10d.all_gather_into_tensor_out.default, (shard, 2, "0"), {"out": buffer})
+    placement = classify(buffer)
+    assert placement.role == "eager" and gathered.name in placement.reason and not placement.full
+    graph.call_function(torch.ops.aten.relu.default, (buffer,))
+    assert classify(buffer).role == "compute"

@@ -1,0 +1,8 @@
+"""Fully sharded data parallel, as a pass over the joint graph."""
+
+from hyperviz.passes.fsdp.fsdp_pass import FSDPPass
+from hyperviz.passes.fsdp.group import ShardGroup, fake_group
+from hyperviz.passes.fsdp.layout import ShardLayout
+from hyperviz.passes.fsdp.plan import ShardPlan, shard_plan_of
+
+__all__ = ["FSDPPass", "ShardGroup", "ShardLayout", "ShardPlan", "fake_group", "shard_plan_of"]

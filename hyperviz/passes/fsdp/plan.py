@@ -1,0 +1,46 @@
+"""What a sharded graph remembers: which parameters are cut, how, and over which ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import fx
+
+from hyperviz.passes.fsdp.group import ShardGroup
+from hyperviz.passes.fsdp.layout import ShardLayout
+
+KEY = "fsdp"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPlan:
+    """How the parameters of a step are spread over ranks; ``graph_module.meta["fsdp"]`` of a graph that went through ``FSDPPass``.
+
+    Attributes:
+        group: the ranks.
+        layouts: sharded parameter → how it is cut; the others are replicated.
+        units: sharded parameter → the wrapped module that it is gathered with.
+        reshard_after_forward: whether it is gathered twice.
+    """
+
+    group: ShardGroup
+    layouts: Mapping[str, ShardLayout]
+    units: Mapping[str, str]
+    reshard_after_forward: bool
+
+
+def shard_plan_of(sharded: object) -> ShardPlan:
+    """The plan that a sharded graph carries.
+
+    Args:
+        sharded: a joint graph or a graph module.
+
+    Raises:
+        ValueError: it has not been sharded.
+    """
+    graph_module = getattr(sharded, "graph_module", sharded)
+    plan = graph_module.meta.get(KEY) if isinstance(graph_module, fx.GraphModule) else None
+    if plan is None:
+        raise ValueError(f"sharded must be a graph that FSDPPass has been through, as hv.apply_passes returns, got {sharded!r:.80}")
+    return plan
