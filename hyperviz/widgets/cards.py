@@ -56,7 +56,7 @@ def _equality_card(equality: Equality | None, age: str) -> Html:
 
 def _timings_card(timings: Timings | None, age: str) -> Html:
     question = "What did it buy?"
-    ratio = speedup(timings) if timings else None
+    ratio = speedup(timings)
     if timings is None or ratio is None:
         return _card(question, "", "Not known yet", "Compile times both side by side", "idle")
     first, last = timings.timings[0], timings.timings[-1]

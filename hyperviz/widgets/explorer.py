@@ -46,7 +46,7 @@ class Explorer(widgets.VBox):
         self._worker, self._changing = Worker(), threading.RLock()
         self.view = GraphView(backend.plan(self._knobs))
         self._cards, self._message = widgets.HTML(), widgets.HTML()
-        self._panel = KnobPanel(self._knobs, self._on_turn, self.compile, self.stop)
+        self._panel = KnobPanel(self._knobs, self._on_turn, self._on_compile, self.stop)
         self._editor = SettingsEditor(backend, lambda settings: self._turn(self._knobs.replace(settings=settings)))
         self._progress, self._book = ProgressPanel(), Logbook()
         self._tabs = ResultTabs(self._editor, self._book)
@@ -136,11 +136,15 @@ class Explorer(widgets.VBox):
         """Stops the worker and takes the explorer off the page."""
         self._worker.close()
         self._progress.end()
+        self.view.still.close()
         self.view.close()
         super().close()
 
     def _ipython_display_(self, **_: Any) -> None:
-        self.view.still.show(self.plan, self._caption(), self._repr_mimebundle_())
+        self.view.still.show(self.plan, self._caption(), self)
+
+    def _on_compile(self) -> None:
+        self.compile()
 
     def _on_turn(self) -> None:
         self._turn(self._panel.read(self._knobs))

@@ -26,7 +26,7 @@ function scaffold() {
     count: make("output", { class: "hv-count" }),
     closer: button("+", "Zoom in (+)"),
     farther: button("−", "Zoom out (−)"),
-    fit: button("Fit", "Show the whole graph (0)"),
+    fit: make("button", { type: "button", title: "Show the whole graph (0)" }, "Fit"),
     toggle: make("button", { type: "button", title: "The same facts as a table (t)" }, "Table"),
     notice: make("p", { class: "hv-notice", role: "status" }),
     canvas: make("div", { class: "hv-canvas" }),
@@ -35,7 +35,7 @@ function scaffold() {
   };
   const bar = make("div", { class: "hv-bar", role: "toolbar", "aria-label": "Graph" }, parts.search, parts.count, make("span", { class: "hv-gap" }), parts.farther, parts.closer, parts.fit, parts.toggle);
   const main = make("div", { class: "hv-main" }, parts.canvas, parts.table, parts.inspector);
-  parts.root = make("div", { class: "hv-live", role: "group", "aria-label": "Graph view", "data-lm-suppress-shortcuts": "true" }, bar, parts.notice, main, make("p", { class: "hv-help" }, HELP));
+  parts.root = make("div", { class: "hv-live", role: "group", "aria-label": "Graph view" }, bar, parts.notice, main, make("p", { class: "hv-help" }, HELP));
   return parts;
 }
 
@@ -46,18 +46,34 @@ function hideSavedPicture(root, key) {
   root.append(make("style", {}, `${caption}, ${picture} { display: none }`));
 }
 
+/**
+ * Keeps keys out of the notebook's commands. JupyterLab sees every key before this element does, and spares only a focused element that
+ * carries an attribute; holding Ctrl or Cmd takes the attribute away, so that saving and running still work from in here.
+ */
+function keepKeys(root, signal) {
+  const spare = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  const isModifier = (event) => event.key === "Control" || event.key === "Meta";
+  root.addEventListener("focusin", spare, { signal });
+  root.addEventListener("keyup", (event) => isModifier(event) && spare(event), { signal });
+  root.addEventListener("keydown", (event) => isModifier(event) && event.target.removeAttribute("data-lm-suppress-shortcuts"), { signal, capture: true });
+  root.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation(), { signal });
+}
+
 /** What the explorer around the view needs of the browser: its keys stay inside, and its mode buttons say which one is pressed. */
 function furnish(root, signal) {
   const explorer = root.closest(".hv-explorer");
-  if (!explorer || explorer.hasAttribute("data-lm-suppress-shortcuts")) return;
-  explorer.setAttribute("data-lm-suppress-shortcuts", "true");
+  if (!explorer || explorer.hasAttribute("role")) return;
+  keepKeys(explorer, signal);
   explorer.setAttribute("role", "region");
   explorer.setAttribute("aria-label", "hyperviz explorer");
   const press = () => explorer.querySelectorAll(".widget-toggle-buttons button").forEach((one) => one.setAttribute("aria-pressed", String(one.classList.contains("mod-active"))));
   const watch = new MutationObserver(press);
   explorer.querySelectorAll(".widget-toggle-buttons").forEach((one) => watch.observe(one, { subtree: true, childList: true, attributeFilter: ["class"] }));
   press();
-  signal.addEventListener("abort", () => watch.disconnect());
+  signal.addEventListener("abort", () => {
+    watch.disconnect();
+    explorer.removeAttribute("role");
+  });
 }
 
 /** Calls `done` once the element is on the page. */
@@ -75,6 +91,7 @@ function whenAttached(element, done, signal) {
 class GraphPanel {
   constructor(model, signal) {
     Object.assign(this, { model, signal, parts: scaffold(), facts: null, overlay: null, view: null, trail: 0 });
+    keepKeys(this.parts.root, signal);
     hideSavedPicture(this.parts.root, model.get("_still"));
     this.listen();
   }
@@ -90,7 +107,7 @@ class GraphPanel {
     on(parts.toggle, "click", () => this.write("tabular", !model.get("tabular")));
     on(parts.table, "click", (event) => this.pick(event.target.closest("tr[data-name]")?.dataset.name));
     on(parts.table, "keydown", (event) => this.onTableKey(event));
-    on(parts.root, "keydown", (event) => this.onKeyFirst(event));
+    on(parts.root, "keydown", (event) => this.onKeyLast(event));
     parts.root.addEventListener("keydown", (event) => this.onKeyBefore(event), { signal, capture: true });
     this.follow("change:_picture change:_facts", () => this.guard(() => this.load()));
     this.follow("change:_overlay", () => this.guard(() => this.replan()));
@@ -236,11 +253,10 @@ class GraphPanel {
     this.parts.root.parentElement?.closest("[tabindex]")?.focus();
   }
 
-  /** What no part of the view took: it stays in here, so the notebook's one-letter commands are never meant. */
-  onKeyFirst(event) {
+  /** What no part of the view took. */
+  onKeyLast(event) {
     if (event.key === "Escape") this.parts.inspector.contains(event.target) || event.target.closest(".hv-bar") ? this.goHome() : this.leave();
     else if (event.key === "t" && event.target !== this.parts.search && !event.ctrlKey && !event.metaKey) this.write("tabular", !this.model.get("tabular"));
-    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
   }
 
   goHome() {

@@ -74,8 +74,7 @@ class GraphView(anywidget.AnyWidget):
         return self._current.graph.by_name().get(self.selected)
 
     def _ipython_display_(self, **_: Any) -> None:
-        live = self._repr_mimebundle_()
-        self.still.show(self.plan, str(self.plan), live[0] if isinstance(live, tuple) else live)
+        self.still.show(self.plan, str(self.plan), self)
 
     @traitlets.validate("selected")
     def _check_selected(self, proposal: dict[str, Any]) -> str:

@@ -31,12 +31,16 @@ def tag(name: str, *content: object, kind: str = "", **attributes: str) -> Html:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", numeric: Sequence[int] = ()) -> Html:
-    """A table; columns listed in ``numeric`` stand to the right. Rows past ``MAX_ROWS`` are counted in a last row instead."""
+    """A table; columns listed in ``numeric`` stand to the right.
+
+    A column without a word is left out, and rows past ``MAX_ROWS`` are counted in a last row instead.
+    """
     rows = list(rows)
-    lines = [tag("tr", *(_cell(value, column in numeric) for column, value in enumerate(row))) for row in rows[:MAX_ROWS]]
+    columns = [column for column in range(len(headings)) if any(row[column] != "" for row in rows)]
+    lines = [tag("tr", *(_cell(row[column], column in numeric) for column in columns)) for row in rows[:MAX_ROWS]]
     if len(rows) > MAX_ROWS:
-        lines.append(tag("tr", tag("td", f"and {len(rows) - MAX_ROWS} more", colspan=str(len(headings)))))
-    head = tag("tr", *(tag("th", name, kind="hv-number" if column in numeric else "", scope="col") for column, name in enumerate(headings)))
+        lines.append(tag("tr", tag("td", f"and {len(rows) - MAX_ROWS:,} more", colspan=str(len(columns)))))
+    head = tag("tr", *(tag("th", headings[column], kind="hv-number" if column in numeric else "", scope="col") for column in columns))
     words = tag("caption", caption) if caption else Html("")
     return tag("div", tag("table", words, tag("thead", head), tag("tbody", *lines), kind="hv-table"), kind="hv-scroll", tabindex="0")
 

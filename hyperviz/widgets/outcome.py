@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperviz.snapshot import CompileReport, Equality, Plan, RegionReport, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, Ratio, RegionReport, Timings
 from hyperviz.widgets.backend import Knobs
 
 
@@ -47,12 +47,8 @@ def effect_of_settings(before: Outcome | None, after: Outcome) -> str:
         return ""
     keys = sorted(key for key in {**before.knobs.settings, **after.knobs.settings} if _value(before, key) != _value(after, key))
     effects = [*_report_effect(before, after), *_equality_effect(before, after), *_timing_effect(before, after)]
-    names = ", ".join(keys)
-    return (
-        f"{names}: {'; '.join(effects)}."
-        if effects
-        else f"{names}: no effect was seen. Same regions, same equality, no difference in time shown."
-    )
+    seen = "; ".join(effects) or "no effect was seen: the same regions, the same equality, no difference in time shown"
+    return f"{', '.join(keys)}: {seen}."
 
 
 def _value(outcome: Outcome, key: str) -> object:
@@ -80,16 +76,14 @@ def _equality_effect(before: Outcome, after: Outcome) -> list[str]:
 
 def _timing_effect(before: Outcome, after: Outcome) -> list[str]:
     """Speed-ups over eager of two runs, compared by their intervals: the machine may have changed in between."""
-    if before.timings is None or after.timings is None:
-        return []
-    old, new = (speedup(outcome.timings) for outcome in (before, after) if outcome.timings)
+    old, new = speedup(before.timings), speedup(after.timings)
     if old is None or new is None or not (old.high < new.low or new.high < old.low):
         return []
     return [f"the speed-up over {new.first} went from {old.median:.2f}× to {new.median:.2f}×"]
 
 
-def speedup(timings: Timings):  # noqa: ANN201
-    """How much faster the last candidate is than the first; None where there is only one."""
-    if len(timings.timings) < 2:
+def speedup(timings: Timings | None) -> Ratio | None:
+    """How much faster the last candidate is than the first; None where there are not two."""
+    if timings is None or len(timings.timings) < 2:
         return None
     return timings.ratio(timings.timings[0].name, timings.timings[-1].name)
