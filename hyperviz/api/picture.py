@@ -58,7 +58,8 @@ class Picture:
         return render.text(self.drawable) if isinstance(self.drawable, Plan) else str(self.drawable)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"image/svg+xml": self.data("svg").decode(), "text/plain": repr(self)}
+        picture = render.svg(self.drawable, still=True) if isinstance(self.drawable, Plan) else self.data("svg").decode()
+        return {"image/svg+xml": picture, "text/plain": repr(self)}
 
 
 def _of_plan(plan: Plan, suffix: str) -> bytes:

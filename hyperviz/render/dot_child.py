@@ -45,7 +45,10 @@ def _run(texts: list[str], timeout_s: float) -> list[str]:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise LayoutError(f"Graphviz failed with exit code {done.returncode} ({last[:200]})")
-    return json.loads(done.stdout)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        raise LayoutError("Graphviz gave no layout") from None
 
 
 def _dot(part: Part) -> str:

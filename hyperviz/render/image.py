@@ -30,6 +30,8 @@ PIXELS_PER_INCH = 96
 POINTS = 72 / PIXELS_PER_INCH
 """Points in one of the scene's pixels: matplotlib measures lines and letters in points."""
 _MAX_PIXELS = 2**16 - 1
+_READABLE = 3.5
+"""Letters of fewer pixels than this are a smudge, and most of the time that a small picture takes."""
 
 
 def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INCH, theme: str = "light") -> bytes:
@@ -49,7 +51,9 @@ def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INC
     picture = scene(plan, layout)
     largest = _MAX_PIXELS * PIXELS_PER_INCH / max(picture.size)
     colors = theme_named(theme)
-    return indexed_png(_figure(picture, colors), picture_colors(colors), min(dpi, largest))
+    dpi = min(dpi, largest)
+    figure = _figure(picture, colors, smallest=_READABLE * PIXELS_PER_INCH / dpi)
+    return indexed_png(figure, picture_colors(colors), dpi)
 
 
 def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> bytes:
@@ -59,11 +63,12 @@ def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> by
         ValueError: the theme is unknown.
     """
     file = io.BytesIO()
-    _figure(scene(plan, layout), theme_named(theme)).savefig(file, format="pdf", metadata={"CreationDate": None})
+    _figure(scene(plan, layout), theme_named(theme), smallest=0).savefig(file, format="pdf", metadata={"CreationDate": None})
     return file.getvalue()
 
 
-def _figure(picture: Scene, theme: Theme) -> Figure:
+def _figure(picture: Scene, theme: Theme, smallest: float) -> Figure:
+    """The whole picture; letters smaller than ``smallest`` of its pixels are left out."""
     width, height = picture.size
     figure = Figure(figsize=(width / PIXELS_PER_INCH, height / PIXELS_PER_INCH), facecolor=theme.paper)
     axes = figure.add_axes((0, 0, 1, 1))
@@ -75,7 +80,8 @@ def _figure(picture: Scene, theme: Theme) -> Figure:
         _edges(axes, [edge for edge in picture.edges if edge.kind == kind], kind, theme)
     draw_boxes(axes, picture.nodes, theme)
     _samples(axes, picture.legend, theme)
-    axes.add_artist(Lettering([*_words(picture, theme), *node_words(picture.nodes, theme)], POINTS))
+    words = (*_words(picture, theme), *node_words(picture.nodes, theme))
+    axes.add_artist(Lettering([one for one in words if one.size >= smallest], POINTS))
     return figure
 
 

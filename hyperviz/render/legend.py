@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hyperviz.render.labels import cells
-from hyperviz.render.palette import badge
+from hyperviz.render.palette import badge, paint_index
 
 SAMPLE = (34.0, 22.0)
 _ENTRIES = (
@@ -45,6 +45,11 @@ class Entry:
     x: float
     y: float
     scale: float
+
+    @property
+    def paint(self) -> int | None:
+        """Index into the palette, or None without a region."""
+        return None if self.region is None else paint_index(self.region)
 
     @property
     def badge(self) -> str:

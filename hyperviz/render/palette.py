@@ -72,7 +72,7 @@ def paint(index: int, theme: Theme) -> Paint:
     """The paint with that index: hues change first, patterns when the hues are through."""
     hue, pattern = HUES[index % len(HUES)], PATTERNS[index // len(HUES)]
     if theme is DARK:
-        return Paint(mix(hue, theme.paper, 0.5), mix(hue, theme.paper, 0.75), mix(hue, "#ffffff", 0.8), pattern)
+        return Paint(mix(hue, theme.paper, 0.43), mix(hue, theme.paper, 0.63), mix(hue, "#ffffff", 0.8), pattern)
     return Paint(mix(hue, theme.paper, 0.42), mix(hue, theme.paper, 0.7), mix(hue, "#000000", 0.75), pattern)
 
 

@@ -75,13 +75,15 @@ _STATE_COLOURS = (
 )
 
 
-def style(prefix: str) -> str:
-    """The style sheet; ``prefix`` is the id of the SVG and begins the ids of its patterns."""
+def style(prefix: str, paints: Iterable[int] = range(NUM_PAINTS)) -> str:
+    """The style sheet; ``prefix`` is the id of the SVG and begins the ids of its patterns. Only the given paints are in it."""
     effect = f"#{prefix} [data-role=effect]:not([data-paint])>rect{{fill:url(#{prefix}e) {LIGHT.neutral}}}"
     tips = f"#{prefix} .hv-edge:not(.hv-far){{marker-end:url(#{prefix}t)}}"
     jupyter = f"@supports(color:light-dark(#000,#fff)){{.hv-paper{{fill:var(--jp-layout-color0,{_both(LIGHT.paper, DARK.paper)})}}}}"
-    rules = [_SHAPES, *_themed(_COLOURS), *_paints(prefix), effect, tips, _STATES, *_themed(_STATE_COLOURS), _SCHEME, jupyter]
-    return "".join(rules).replace("\n", "")
+    looks = (rule for index in paints for rule in _paint(prefix, index))
+    return "".join([_SHAPES, *_themed(_COLOURS), *looks, effect, tips, _STATES, *_themed(_STATE_COLOURS), _SCHEME, jupyter]).replace(
+        "\n", ""
+    )
 
 
 def _both(light: str, dark: str) -> str:
@@ -98,12 +100,11 @@ def _themed(colours: Iterable[tuple[str, str, str]]) -> Iterator[str]:
         yield f"{where}{{{_set(what, getattr(LIGHT, name), getattr(DARK, name))}}}"
 
 
-def _paints(prefix: str) -> Iterator[str]:
-    for index in range(NUM_PAINTS):
-        light, dark = paint(index, LIGHT), paint(index, DARK)
-        yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("stroke", light.line, dark.line)}}}'
-        if light.pattern == "plain":
-            yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("fill", light.fill, dark.fill)}}}'
-        else:
-            yield f'#{prefix} [data-paint="{index}"]>rect{{fill:url(#{prefix}{index}) {light.fill}}}'
-            yield f".hv-f{index}{{{_set('fill', light.fill, dark.fill)};{_set('stroke', light.mark, dark.mark)}}}"
+def _paint(prefix: str, index: int) -> Iterator[str]:
+    light, dark = paint(index, LIGHT), paint(index, DARK)
+    yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("stroke", light.line, dark.line)}}}'
+    if light.pattern == "plain":
+        yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("fill", light.fill, dark.fill)}}}'
+    else:
+        yield f'#{prefix} [data-paint="{index}"]>rect{{fill:url(#{prefix}{index}) {light.fill}}}'
+        yield f".hv-f{index}{{{_set('fill', light.fill, dark.fill)};{_set('stroke', light.mark, dark.mark)}}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
 
@@ -12,7 +12,7 @@ from hyperviz.render.fold import HEADING, Panel
 from hyperviz.render.labels import LETTER, clean, tail
 from hyperviz.render.layout import Layout
 from hyperviz.render.legend import SAMPLE, Entry
-from hyperviz.render.palette import LIGHT, NUM_PAINTS, paint, paint_index
+from hyperviz.render.palette import LIGHT, NUM_PAINTS, paint
 from hyperviz.render.placement import Box
 from hyperviz.render.scene import MARGIN, EdgeMark, NodeMark, Scene, scene
 from hyperviz.render.style import style
@@ -41,11 +41,13 @@ def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str
     body = "".join(_body(picture, still))
     prefix = f"hv{hashlib.sha256(body.encode()).hexdigest()[:6]}"
     width, height = (round(length) for length in picture.size)
+    used = {mark.paint for mark in (*picture.nodes, *picture.legend) if mark.paint is not None}
+    paints = sorted(used) if still else range(NUM_PAINTS)  # a live view may be given any plan of the graph
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hyperviz" id="{prefix}" '
         f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{text_of(picture.title)}: {text_of(picture.subtitle)}" fill="{LIGHT.neutral}" stroke="none">'
-        f"<style>{style(prefix)}</style><defs>{''.join(_defs(prefix))}</defs>"
+        f"<style>{style(prefix, paints)}</style><defs>{''.join(_defs(prefix, paints))}</defs>"
         f'<g class="hv-viewport">{body}</g></svg>'
     )
 
@@ -55,8 +57,8 @@ def text_of(text: str) -> str:
     return escape(clean(text))
 
 
-def _defs(prefix: str) -> Iterator[str]:
-    for index in range(NUM_PAINTS):
+def _defs(prefix: str, paints: Iterable[int]) -> Iterator[str]:
+    for index in paints:
         pattern = paint(index, LIGHT).pattern
         if pattern != "plain":
             yield _pattern(f"{prefix}{index}", f"hv-f{index}", _STROKES[pattern], turn=45 if pattern == "stripes" else 0)
@@ -160,7 +162,7 @@ def _entry(entry: Entry) -> str:
     words = f'<text class="hv-words" x="{w + 7:.0f}" y="15" style="text-anchor:start" fill="{LIGHT.ink}">{text_of(entry.words)}</text>'
     if entry.role == "saved":
         return f'<g {place}><path class="hv-saved" d="M0 11C12 2 22 20 34 11" style="opacity:1"/>{words}</g>'
-    look = _look(entry.role, entry.kind, None if entry.region is None else paint_index(entry.region))
+    look = _look(entry.role, entry.kind, entry.paint)
     top, height = (3.5, 15) if entry.role == "placeholder" else (0, h)
     sample = f'<rect y="{top}" width="{w:.0f}" height="{height:.0f}"/><text x="{w / 2:.0f}" y="15"><tspan>{entry.badge}</tspan></text>'
     return f'<g {place}><g {look} stroke="{LIGHT.faint}">{sample}</g>{words}</g>'

@@ -55,10 +55,10 @@ def sharded_plan(mode="regional"):
     return Plan(graph, mode, "runs", {**off.roles, **roles}, regions, eager, ("The plan's own sentence.",))
 
 
-def chain(length, title="A chain"):
+def chain(length):
     nodes = [node("x", op="placeholder", target="x", kind="input")]
     nodes += [node(f"relu_{index}", [f"relu_{index - 1}" if index else "x"]) for index in range(length)]
-    return GraphSnapshot((*nodes, node("output", [nodes[-1].name if length else "x"], op="output", target="output", phase="")), title)
+    return GraphSnapshot((*nodes, node("output", [nodes[-1].name if length else "x"], op="output", target="output", phase="")), "A chain")
 
 
 def deep_step(layers):
