@@ -1,10 +1,11 @@
 """See, change and trust what a compiler does to a distributed training step."""
 
-from hyperviz.api import benchmark, compare, compile, explore, export, plan, show
-from hyperviz.capture import JointGraph, trace
+from hyperviz.api import apply_passes, benchmark, compare, compile, explore, export, plan, show
+from hyperviz.capture import FakeWorld, JointGraph, trace
 from hyperviz.passes import (
     CompiledGraph,
     CompiledRegion,
+    FSDPPass,
     GraphPass,
     InductorPass,
     PassConfig,
@@ -15,12 +16,15 @@ from hyperviz.passes import (
 __all__ = [
     "CompiledGraph",
     "CompiledRegion",
+    "FSDPPass",
+    "FakeWorld",
     "GraphPass",
     "InductorPass",
     "JointGraph",
     "PassConfig",
     "PassPipeline",
     "RegionCompileError",
+    "apply_passes",
     "benchmark",
     "compare",
     "compile",

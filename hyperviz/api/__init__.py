@@ -1,6 +1,7 @@
 """The verbs. The only place, with the command line, that composes rooms."""
 
 from hyperviz.api.exporting import export, show
+from hyperviz.api.parallel import apply_passes
 from hyperviz.api.verbs import benchmark, compare, compile, explore, plan
 
-__all__ = ["benchmark", "compare", "compile", "explore", "export", "plan", "show"]
+__all__ = ["apply_passes", "benchmark", "compare", "compile", "explore", "export", "plan", "show"]

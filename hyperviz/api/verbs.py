@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from torch import fx
 
 from hyperviz import measure
 from hyperviz.analysis import make_plan
+from hyperviz.api.parallel import parallelised, runnable, world_of
 from hyperviz.api.programs import Graph, callable_of, graph_module_of, output_names_of, snapshot_of
 from hyperviz.capture import JointGraph
 from hyperviz.graph import copy_graph_module
-from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline
+from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline, check_same_order
 from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, Timings
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def plan(joint: Graph, config: PassConfig | None = None) -> Plan:
         ValueError: ``joint`` is no graph, or ``config`` no ``PassConfig``.
     """
     config = _config(config)
+    joint = parallelised(joint, config)
     return make_plan(
         graph_module_of(joint),
         snapshot_of(joint),
@@ -53,8 +56,12 @@ def compile(
 ) -> CompiledGraph:
     """Compile the regions of the plan, on a private copy.
 
+    Where a process group is up and the graph communicates, every rank calls it, and they compare the order of communication first.
+
     Args:
-        joint: a joint graph or a plain ``fx.GraphModule`` traced with ``make_fx``; left as it is, whatever happens.
+        joint: a joint graph or a plain ``fx.GraphModule`` traced with ``make_fx``; left as it is, whatever happens. One that
+            ``hv.apply_passes`` returned has its parallel passes behind it; otherwise those that ``config`` asks for run first, and
+            what is returned takes shards.
         config: what to compile; by default mode ``"off"``, which compiles nothing.
         flat: real inputs; needed only where something is measured on the way, and unused so far.
         progress: told before each distinct region; an exception raised in it stops the compile.
@@ -68,20 +75,24 @@ def compile(
         RegionCompileError: a region does not compile and ``on_error`` is ``"raise"``.
     """
     config = _config(config)
-    original = graph_module_of(joint)
-    graph_module = copy_graph_module(original)
-    PassPipeline.from_config(config).run(
-        graph_module,
-        config,
-        example_inputs=_example_inputs(joint),
-        snapshot=snapshot_of(joint),
-        progress=progress,
-        on_error=on_error,
-    )
+    joint = runnable(parallelised(joint, config))
+    graph_module = copy_graph_module(graph_module_of(joint))
+    world = world_of(joint)
+    if world is None:
+        check_same_order(graph_module)
+    with world.installed() if world else nullcontext():
+        PassPipeline.terminal(config).run(
+            graph_module,
+            config,
+            example_inputs=_example_inputs(joint),
+            snapshot=snapshot_of(joint),
+            progress=progress,
+            on_error=on_error,
+        )
     planned = graph_module.meta.get("inductor_plan") or plan(joint, config.replace(inductor_mode="off"))
     mode = graph_module.meta.get("inductor_compiled", "off")
     report = graph_module.meta.get("inductor_report") or CompileReport(mode, 0.0)
-    return CompiledGraph(graph_module, planned, report)
+    return CompiledGraph(graph_module, planned, report, world.refusal if world else "")
 
 
 def compare(first: object, second: object, flat: Sequence[object], **options: Any) -> Equality:

@@ -2,5 +2,6 @@
 
 from hyperviz.capture.joint_graph import JointGraph
 from hyperviz.capture.tracing import trace
+from hyperviz.capture.world import FakeWorld
 
-__all__ = ["JointGraph", "trace"]
+__all__ = ["FakeWorld", "JointGraph", "trace"]

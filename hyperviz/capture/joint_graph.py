@@ -13,6 +13,7 @@ from torch import fx, nn
 
 from hyperviz.capture.borrow import ModelState
 from hyperviz.capture.inputs import InputSpec
+from hyperviz.capture.world import FakeWorld
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -28,6 +29,7 @@ class JointGraph:
         output_names: ``"loss"``, then ``"grad of <fqn>"`` for each parameter.
         title: what a picture of it is called.
         notes: sentences that every picture of it must carry.
+        world: the ranks that it was captured for, where these do not exist: then it refuses to run.
     """
 
     graph_module: fx.GraphModule
@@ -38,6 +40,7 @@ class JointGraph:
     output_names: tuple[str, ...]
     title: str = ""
     notes: tuple[str, ...] = ()
+    world: FakeWorld | None = None
 
     def __repr__(self) -> str:
         nodes, gradients = len(self.graph_module.graph.nodes), len(self.output_names) - 1
@@ -81,8 +84,10 @@ class JointGraph:
             The loss, then one gradient per parameter, None for a frozen or unused one.
 
         Raises:
-            ValueError: another number of tensors than placeholders.
+            ValueError: another number of tensors than placeholders, or a fake world.
         """
+        if self.world is not None:
+            raise ValueError(self.world.refusal)
         if len(flat) != len(self.example_inputs):
             raise ValueError(f"run must be given {len(self.example_inputs)} tensors, as flat_inputs returns them, got {len(flat)}")
         with torch.no_grad(), autocast_off(flat):

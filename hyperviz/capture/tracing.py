@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,14 @@ from hyperviz.capture.joint_graph import JointGraph
 from hyperviz.capture.recorder import Recorder
 from hyperviz.capture.refusals import check_loss, check_signature, refused_clearly
 from hyperviz.capture.tidy import tidy
+from hyperviz.capture.world import FakeWorld
+from hyperviz.graph.gathers import rewrite_gathers
 from hyperviz.graph.provenance import write_provenance
 
 
-def trace(model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mapping[str, Any]) -> JointGraph:
+def trace(
+    model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mapping[str, Any], *, world: FakeWorld | None = None
+) -> JointGraph:
     """Captures one training step as one FX graph: forward, loss, and the gradient of every parameter.
 
     Runs ``train_fn(model, **inputs)`` and ``torch.autograd.grad`` once on fake tensors, which have shapes and no data: nothing is computed,
@@ -35,6 +39,8 @@ def trace(model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mappi
         train_fn: called as ``train_fn(model, **inputs)``; returns the loss, a scalar tensor.
         inputs: what ``train_fn`` takes by name: tensors, or dicts, lists and tuples of them. Each tensor becomes a placeholder. Any other
             leaf must be hashable (None, bool, int, float, str, dtype, …); the graph holds for its value only, and says so in its notes.
+        world: ranks to capture for that do not exist: the program sees torch's fake process group of that size, the graph can be looked
+            at, planned and estimated, and it refuses to run.
 
     Returns:
         The joint graph. Its nodes carry ``meta`` ``"val"`` (a fake tensor), ``"stack_trace"``, ``"nn_module_stack"`` and ``"seq_nr"`` as
@@ -60,9 +66,11 @@ def trace(model: nn.Module, train_fn: Callable[..., torch.Tensor], inputs: Mappi
     check_signature(train_fn, inputs)
     _check_no_parameter(inputs, spec, state)
     step = Step(model, train_fn, state, spec)
-    with refused_clearly(), _clean_modes(), random_state_kept():
+    if world is not None and not isinstance(world, FakeWorld):
+        raise ValueError(f"world must be an hv.FakeWorld, got {type(world).__name__}")
+    with refused_clearly(), _clean_modes(), random_state_kept(), world.installed() if world else nullcontext():
         graph_module = step.trace(spec.flatten(inputs))
-    return _finish(graph_module, step)
+    return _finish(graph_module, step, world)
 
 
 def _check_no_parameter(inputs: Mapping[str, Any], spec: InputSpec, state: ModelState) -> None:
@@ -162,7 +170,7 @@ def _clean_modes() -> Iterator[None]:
             torch.clear_autocast_cache()  # else an autocast block around the call would keep fake casts
 
 
-def _finish(graph_module: fx.GraphModule, step: Step) -> JointGraph:
+def _finish(graph_module: fx.GraphModule, step: Step, world: FakeWorld | None) -> JointGraph:
     """Names, cleans and annotates what was traced."""
     graph, state, spec, recorder = graph_module.graph, step.state, step.spec, step.recorder
     assert recorder is not None and recorder.first_backward is not None
@@ -179,6 +187,7 @@ def _finish(graph_module: fx.GraphModule, step: Step) -> JointGraph:
     graph_module.recompile()
     alive = set(graph.nodes)
     write_provenance(graph, next((node for node in backward if node in alive and node.op != "output"), None))
+    about_world = world.note if world else rewrite_gathers(graph_module)
     return JointGraph(
         graph_module=graph_module,
         example_inputs=tuple(node.meta["val"] for node in placeholders),
@@ -187,7 +196,8 @@ def _finish(graph_module: fx.GraphModule, step: Step) -> JointGraph:
         input_spec=spec,
         output_names=("loss", *(f"grad of {fqn}" for fqn, is_param in zip(state.fqns, state.is_param, strict=True) if is_param)),
         title=type(step.model).__name__,
-        notes=(*_notes(spec), *_fused_notes(step.model)),
+        notes=(*([about_world] if about_world else []), *_notes(spec), *_fused_notes(step.model)),
+        world=world,
     )
 
 

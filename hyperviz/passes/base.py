@@ -43,9 +43,7 @@ class PassPipeline:
     @classmethod
     def from_config(cls, config: PassConfig) -> PassPipeline:
         """The pipeline that a config asks for: the parallel passes, then, but for mode ``"off"``, the Inductor pass."""
-        from hyperviz.passes.inductor import InductorPass
-
-        return cls(cls.parallel(config).passes + ((InductorPass(),) if config.inductor_mode != "off" else ()))
+        return cls(cls.parallel(config).passes + cls.terminal(config).passes)
 
     @classmethod
     def parallel(cls, config: PassConfig) -> PassPipeline:
@@ -53,6 +51,13 @@ class PassPipeline:
         from hyperviz.passes.fsdp import FSDPPass
 
         return cls((FSDPPass(),) if config.fsdp_enabled else ())
+
+    @classmethod
+    def terminal(cls, config: PassConfig) -> PassPipeline:
+        """The pass that ends a pipeline; none in mode ``"off"``."""
+        from hyperviz.passes.inductor import InductorPass
+
+        return cls((InductorPass(),) if config.inductor_mode != "off" else ())
 
     def run(self, graph_module: fx.GraphModule, pass_config: PassConfig, **context: Any) -> fx.GraphModule:
         """Run every pass on the graph, in place; see ``GraphPass.run``."""

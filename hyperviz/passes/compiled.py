@@ -59,14 +59,22 @@ class CompiledGraph:
         graph_module: a thin wrapper now, no longer authoritative; each region is a submodule with its members and source.
         plan: what was compiled.
         report: how.
+        refusal: why it may be looked at but not run; empty where it may.
     """
 
     graph_module: fx.GraphModule
     plan: Plan
     report: CompileReport
+    refusal: str = ""
 
     def __call__(self, *flat: object) -> Any:
-        """The outputs of the graph, in the structure in which it returns them; run under ``no_grad`` and without autocast."""
+        """The outputs of the graph, in the structure in which it returns them; run under ``no_grad`` and without autocast.
+
+        Raises:
+            ValueError: it was made for a world that does not run.
+        """
+        if self.refusal:
+            raise ValueError(self.refusal)
         with torch.no_grad(), without_autocast():
             return self.graph_module(*flat)
 
