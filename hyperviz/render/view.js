@@ -113,6 +113,7 @@ export const mount = (() => {
       act();
     };
 
+    claim(svg);
     prepare(svg);
     const listen = { signal: ending.signal };
     svg.addEventListener("focus", () => (svg.style.touchAction = "none"), listen);
@@ -161,6 +162,18 @@ export const mount = (() => {
       graph.get(edge.to)?.edges.push(edge);
     }
     return graph;
+  }
+
+  /**
+   * Gives the picture's patterns names of their own: a page may hold the same picture twice, and what refers to a hidden one is not painted.
+   */
+  function claim(svg) {
+    const fresh = `hv${Math.random().toString(36).slice(2, 10)}`;
+    const old = svg.id;
+    if (!old) return;
+    svg.querySelectorAll(`[id^="${old}"]`).forEach((one) => (one.id = fresh + one.id.slice(old.length)));
+    svg.querySelectorAll("style").forEach((one) => (one.textContent = one.textContent.replaceAll(`#${old}`, `#${fresh}`)));
+    svg.id = fresh;
   }
 
   /** Makes the picture fill its place and take the keyboard. JupyterLab's shortcuts look for the attribute and leave its keys alone. */
