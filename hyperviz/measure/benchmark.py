@@ -17,6 +17,7 @@ import torch
 from hyperviz.measure.inputs import clone_inputs
 from hyperviz.measure.peak import peak_bytes
 from hyperviz.measure.run import calm, kept_random_state
+from hyperviz.measure.together import most
 from hyperviz.snapshot import Timing, Timings
 from hyperviz.snapshot.timing import median_interval, min_samples
 
@@ -32,6 +33,7 @@ def benchmark(
     confidence: float = 0.95,
     threads: int | None = None,
     seed: int = 0,
+    together: bool = False,
 ) -> Timings:
     """Times candidates in rounds: each round times every candidate once, in an order shuffled anew.
 
@@ -50,6 +52,8 @@ def benchmark(
         threads: torch's intra-op threads while measuring; None leaves them. Kernels that Inductor compiled keep the number that was
             set then, unless ``cpp.dynamic_threads`` was.
         seed: of the order, and of torch before each candidate's warm-up.
+        together: whether every rank of the process group takes part, with candidates that communicate: then a sample is as many calls
+            on each rank.
 
     Returns:
         Samples, medians with intervals and peaks, and in ``environment`` what was controlled and what was found.
@@ -65,7 +69,7 @@ def benchmark(
             torch.manual_seed(seed)
             for _ in range(warmup):
                 call()
-        repeats = {name: _repeats(call, device) for name, call in calls.items()}
+        repeats = {name: most(_repeats(call, device), together) for name, call in calls.items()}
         samples = _rounds(calls, repeats, rounds, seed, device)
         peaks = {name: peak_bytes(call, device) for name, call in calls.items()}
         environment = _environment(device, rounds, warmup, repeats)

@@ -8,6 +8,7 @@ from hyperviz.measure.explain import Sides, explain
 from hyperviz.measure.judge import conclude, on_numbers, worst
 from hyperviz.measure.pairs import pair_up
 from hyperviz.measure.run import Run, Side, kept_random_state, run_side
+from hyperviz.measure.together import any_rank
 from hyperviz.snapshot import Equality
 
 _CHOICES = ("bits", "equal")
@@ -24,6 +25,7 @@ def compare(
     seed: int = 0,
     nan: str = "bits",
     zeros: str = "bits",
+    together: bool = False,
 ) -> Equality:
     """Runs both sides on copies of the same inputs, with the same seed, and says for each output how they relate.
 
@@ -60,6 +62,8 @@ def compare(
         seed: for torch's generators before every run.
         nan: ``"bits"``: NaNs are equal if all their bits are. ``"equal"``: any NaN equals any other.
         zeros: ``"bits"``: 0.0 and -0.0 differ. ``"equal"``: they do not.
+        together: whether every rank of the process group makes this comparison, of sides that communicate: then a side runs on each
+            rank as often as on the one that needs it most.
 
     Returns:
         One entry per output, then one per written input; a complex number counts as two elements.
@@ -69,14 +73,14 @@ def compare(
             many names as outputs or inputs, or a choice is unknown.
     """
     _check(first, second, flat, labels, nan, zeros)
-    sides = Sides(first, second, flat, seed, labels)
+    sides = Sides(first, second, flat, seed, labels, together)
     with kept_random_state():
         one, two = run_side(first, flat, seed), run_side(second, flat, seed)
         inputs = _checked_names("input", input_names or [f"input {i}" for i in range(len(flat))], len(flat))
         pairs = pair_up(one, two, _output_names(one, two, output_names), inputs, nan, zeros)
         opinions = {pair.places: on_numbers(pair, labels) for pair in pairs}
         unexplained = [pair for pair in pairs if pair.difference and not opinions[pair.places]]
-        explained, notes = explain(sides, one, unexplained) if unexplained else ({}, [])
+        explained, notes = explain(sides, one, unexplained) if any_rank(bool(unexplained), together) else ({}, [])
     outputs = tuple(conclude(pair, opinions[pair.places] or explained.get(pair.places), labels) for pair in pairs)
     shape = _nesting(one, two, labels)
     verdict = worst([output.verdict for output in outputs] + ["structural"] * len(shape))

@@ -12,6 +12,7 @@ from hyperviz.measure.pairs import Pair, Places
 from hyperviz.measure.randomness import DRAWS, draw, is_random, same_distribution
 from hyperviz.measure.rounding import Noise, measure_noise
 from hyperviz.measure.run import Run, Side
+from hyperviz.measure.together import any_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Sides:
         flat: the inputs of both.
         seed: that both were run with.
         labels: what they are called.
+        together: whether all ranks run them, and so as often as each other.
     """
 
     first: Side
@@ -31,6 +33,7 @@ class Sides:
     flat: Sequence[object]
     seed: int
     labels: tuple[str, str]
+    together: bool = False
 
 
 def explain(sides: Sides, base: Run, pairs: Sequence[Pair]) -> tuple[Mapping[Places, Opinion | None], list[str]]:
@@ -47,7 +50,7 @@ def explain(sides: Sides, base: Run, pairs: Sequence[Pair]) -> tuple[Mapping[Pla
     noise, notes = _noise(sides, base, [pair.places[0] for pair in pairs])
     opinions = {pair.places: on_noise(pair, noise, sides.labels) for pair in pairs}
     far = [pair for pair in pairs if opinions[pair.places] is None]
-    random = _randomness(sides, far) if far else {}
+    random = _randomness(sides, far) if any_rank(bool(far), sides.together) else {}
     for pair in far:
         opinions[pair.places] = on_randomness(*random[pair.places], sides.labels) or too_far(pair, noise, sides.labels)
     return opinions, notes
@@ -69,7 +72,8 @@ def _randomness(sides: Sides, pairs: Sequence[Pair]) -> dict[Places, tuple[bool,
     random = {places: (is_random(one), is_random(two)) for places, one, two in _draws(sides, pairs, pilot, pilot)}
     both = [pair for pair in pairs if all(random[pair.places])]
     seeds = range(sides.seed, sides.seed + DRAWS), range(sides.seed + DRAWS, sides.seed + 2 * DRAWS)
-    alike = {places: same_distribution(one, two) for places, one, two in _draws(sides, both, *seeds)} if both else {}
+    drawn = any_rank(bool(both), sides.together)
+    alike = {places: same_distribution(one, two) for places, one, two in _draws(sides, both, *seeds)} if drawn else {}
     return {places: (*changes, alike.get(places, False)) for places, changes in random.items()}
 
 

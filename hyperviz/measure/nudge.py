@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,11 @@ from hyperviz.measure.bits import raw_bits
 
 ULPS = 2
 _PARTIAL_SUMS = 16
+_LAUNCHERS = ("_c10d_functional", "c10d")
+# Operators that sum along a dimension without making the tensor smaller, and which argument names it.
+_ALONG = {"_softmax": 1, "_log_softmax": 1, "_softmax_backward_data": 2, "_log_softmax_backward_data": 2} | dict.fromkeys(
+    ("cumsum", "cumprod", "logcumsumexp"), 1
+)
 
 
 class _Onlooker(TorchDispatchMode):
@@ -31,8 +38,7 @@ class Listen(_Onlooker):
     """Runs a program as it is and writes down its operators.
 
     Attributes:
-        calls: (operator, terms) for each call in order; terms is how many numbers of its largest input stand behind one number of its
-            smallest float result, which for a reduction is how many it adds.
+        calls: (operator, terms) for each call in order; terms is how many numbers the operator adds up to make one of a result.
     """
 
     def __init__(self) -> None:
@@ -41,9 +47,7 @@ class Listen(_Onlooker):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        sizes = [value.numel() for value in tree_leaves(result) if _is_float(value) and value.numel()]
-        largest = _largest(args)
-        self.calls.append((str(func), largest.numel() / min(sizes) if sizes and largest is not None else 1.0))
+        self.calls.append((str(func), _terms(func, args, result)))
         return result
 
 
@@ -70,8 +74,7 @@ class Nudge(_Onlooker):
     def __init__(self, calls: Sequence[tuple[str, float]], seed: int) -> None:
         super().__init__()
         self._calls = iter(calls)
-        self._seed = seed
-        self._generators: dict[torch.device, torch.Generator] = {}
+        self._random = random.Random(seed)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         name, terms = next(self._calls, ("", 1.0))
@@ -79,7 +82,7 @@ class Nudge(_Onlooker):
         written, fresh = _writes(func)
         if growth > 1:
             largest = _largest(args)
-            args = tuple(self._terms(arg, growth) if arg is largest and i not in written else arg for i, arg in enumerate(args))
+            args = tuple(self._summands(arg, growth) if arg is largest and i not in written else arg for i, arg in enumerate(args))
         result = func(*args, **(kwargs or {}))
         return tree_map(lambda value: self._moved(value, growth), result) if fresh else result
 
@@ -92,7 +95,7 @@ class Nudge(_Onlooker):
     def _moved(self, value: Any, growth: float) -> Any:
         return self._move(value.clone(), growth) if _is_float(value) else value
 
-    def _terms(self, value: torch.Tensor, growth: float) -> torch.Tensor:
+    def _summands(self, value: torch.Tensor, growth: float) -> torch.Tensor:
         """A copy of what is added up: each number moved by itself, and all of them together."""
         return self._move(self._move(value.clone(), growth), growth, together=True)
 
@@ -101,16 +104,26 @@ class Nudge(_Onlooker):
         if value.element_size() == 1 or not value.numel():
             return value
         bits = raw_bits(value)
-        bound = ULPS * min(int(growth), 1 << 20) if value.element_size() >= 4 else ULPS
-        shape = [1] * bits.dim() if together else bits.shape
-        steps = torch.randint(-bound, bound + 1, shape, dtype=bits.dtype, device=bits.device, generator=self._generator(bits.device))
+        steps = self._steps(bits[(slice(1),) * bits.dim()] if together else bits)
+        if growth > 1 and value.element_size() >= 4:
+            steps = steps * min(int(growth), 1 << 18)
         bits += torch.where(_inexact(value), steps, 0)
         return value
 
-    def _generator(self, device: torch.device) -> torch.Generator:
-        if device not in self._generators:
-            self._generators[device] = torch.Generator(device).manual_seed(self._seed)
-        return self._generators[device]
+    def _steps(self, bits: torch.Tensor) -> torch.Tensor:
+        """From -ULPS to ULPS at random, in the shape and type of ``bits``: a stretch of a long pool, as drawing costs more than using."""
+        pool = _pool(bits.device, bits.dtype)
+        start, wanted = self._random.randrange(len(pool)), bits.numel()
+        if start + wanted > len(pool):
+            pool = pool.repeat((start + wanted) // len(pool) + 1)
+        return pool[start : start + wanted].view(bits.shape)
+
+
+@functools.cache
+def _pool(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    """Steps to take stretches of; its length is a prime, so that no row or column of a tensor falls in with it."""
+    generator = torch.Generator(device).manual_seed(0)
+    return torch.randint(-ULPS, ULPS + 1, (1_000_003,), dtype=dtype, device=device, generator=generator)
 
 
 def _is_float(value: Any) -> bool:
@@ -121,20 +134,36 @@ def _largest(args: tuple[Any, ...]) -> torch.Tensor | None:
     return max(filter(_is_float, args), key=torch.Tensor.numel, default=None)
 
 
+def _terms(func: Any, args: tuple[Any, ...], result: Any) -> float:
+    """How many numbers an operator adds up: along the dimension that it is given, or behind each number of its smallest result."""
+    along = _ALONG.get(str(func).split(".")[1]) if str(func).startswith("aten.") else None
+    if along is not None and args[0].dim():
+        return args[0].size(args[along])
+    largest = _largest(args)
+    sizes = [value.numel() for value in tree_leaves(result) if _is_float(value) and value.numel()]
+    return largest.numel() / min(sizes) if sizes and largest is not None else 1.0
+
+
 def _writes(func: Any) -> tuple[set[int], bool]:
     """Which arguments an operator writes into, by position, and whether all that it returns is its own."""
     schema = getattr(func, "_schema", None)
     if schema is None:
         return set(), True  # a higher-order operator
     written = {i for i, argument in enumerate(schema.arguments) if argument.alias_info is not None}
+    if func.namespace in _LAUNCHERS:
+        return written, False  # what is in flight must not be read, and the wait hands it on
     return written, all(value.alias_info is None for value in schema.returns)
 
 
 def _inexact(value: torch.Tensor) -> torch.Tensor:
     """Where a number is the result of rounding, as far as one can tell: not whole, or too large for that to mean much."""
     info = torch.finfo(value.dtype)
-    size = value.abs()
-    whole = size == size.floor()
-    if whole.all() and value.numel() > 1:
-        return torch.zeros_like(whole)
-    return ~(whole & (size < info.eps**-0.5)) & (size < info.max / 2)
+    whole = value == value.floor()
+    if value.numel() > 1 and whole.all():
+        return ~whole
+    low, high = value.aminmax()
+    inexact = ~whole
+    if not max(-low, high) < info.eps**-0.5:  # also for NaN
+        size = value.abs()
+        inexact = (inexact | (size >= info.eps**-0.5)) & (size < info.max / 2)
+    return inexact
