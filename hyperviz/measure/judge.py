@@ -53,7 +53,7 @@ def on_numbers(pair: Pair, labels: tuple[str, str]) -> Opinion | None:
 def on_noise(pair: Pair, noise: Noise | None, labels: tuple[str, str]) -> Opinion | None:
     """``"rounding"`` where a side moves as far by itself; None where it does not, or is not known to."""
     difference = pair.difference
-    if noise is None or difference is None:
+    if noise is None or difference is None or pair.places[0] not in noise.max_abs:
         return None
     furthest, rms = noise.max_abs[pair.places[0]], noise.rms[pair.places[0]]
     if difference.max_abs > FACTOR * furthest or difference.rms > FACTOR * rms:
@@ -77,7 +77,8 @@ def too_far(pair: Pair, noise: Noise | None, labels: tuple[str, str]) -> Opinion
     """``"wrong"``, for a difference that nothing explains."""
     assert pair.difference is not None
     reason = f"differs by up to {pair.difference.max_abs:.2g} in {_count(pair.difference.mismatched, pair.difference)} elements"
-    return Opinion("wrong", reason if noise is None else f"{reason}; {_moves(labels[0], noise.max_abs[pair.places[0]])}")
+    furthest = noise and noise.max_abs.get(pair.places[0])
+    return Opinion("wrong", reason if furthest is None else f"{reason}; {_moves(labels[0], furthest)}")
 
 
 def conclude(pair: Pair, opinion: Opinion | None, labels: tuple[str, str]) -> OutputEquality:

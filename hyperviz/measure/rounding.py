@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hyperviz.measure.difference import measure_difference
+import torch
+
+from hyperviz.measure.difference import Difference, measure_difference
 from hyperviz.measure.nudge import Listen, Nudge
-from hyperviz.measure.run import Run, Side, run_side
+from hyperviz.measure.run import Run, Side, Value, run_side
 
 RUNS = 4
 _JUMPS = frozenset(
@@ -22,8 +24,9 @@ class Noise:
     """What rounding does to one side of a comparison.
 
     Attributes:
-        max_abs: position of a value → the furthest that one of its elements moved in any run.
-        rms: position of a value → the largest root mean square of its moves in any run.
+        max_abs: position of a value → the furthest that one of its elements moved in any run; nothing for a value that moves as far
+            when nothing is nudged.
+        rms: for the same positions, the largest root mean square of the moves in any run.
         jumps: the operators of the program that turn rounding into jumps, as in ``"floor"``, in the order in which they ran first.
         repeatable: whether the program does the same twice with the same seed.
     """
@@ -45,24 +48,31 @@ def measure_noise(side: Side, flat: Sequence[object], seed: int, base: Run, posi
         positions: which values of ``base`` to look at; each must hold numbers.
     """
     listen = Listen()
-    again = _moves(base, run_side(side, flat, seed, mode=listen), positions)
-    max_abs, rms = dict.fromkeys(positions, 0.0), dict.fromkeys(positions, 0.0)
+    repeated = _moves(base, run_side(side, flat, seed, mode=listen), positions)
+    trusted = [position for position in positions if position in repeated and _is_steady(base.value(position), repeated[position])]
+    max_abs, rms = dict.fromkeys(trusted, 0.0), dict.fromkeys(trusted, 0.0)
     for i in range(RUNS):
         nudge = Nudge(listen.calls, seed=i)
-        for position, (furthest, mean) in _moves(base, run_side(side, flat, seed, nudge, nudge.move_inputs), positions).items():
-            max_abs[position] = max(max_abs[position], furthest)
-            rms[position] = max(rms[position], mean)
+        for position, move in _moves(base, run_side(side, flat, seed, nudge, nudge.move_inputs), trusted).items():
+            max_abs[position] = max(max_abs[position], move.max_abs)
+            rms[position] = max(rms[position], move.rms)
     names = [name.split(".")[1].rstrip("_") for name, _ in listen.calls if "." in name]
     jumps = tuple(dict.fromkeys(name for name in names if name in _JUMPS))
-    return Noise(max_abs, rms, jumps, repeatable=not any(furthest for furthest, _ in again.values()))
+    return Noise(max_abs, rms, jumps, repeatable=not any(move.mismatched for move in repeated.values()))
 
 
-def _moves(base: Run, run: Run, positions: Sequence[int]) -> dict[int, tuple[float, float]]:
-    """Position → (furthest move, root mean square of the moves); nothing for a value that came out in another size."""
+def _moves(base: Run, run: Run, positions: Sequence[int]) -> dict[int, Difference]:
+    """Position → how far a value moved; nothing for one that came out in another size."""
     moves = {}
     for position in positions:
         before, after = base.value(position).data, run.value(position).data
         if before is not None and after is not None and before.shape == after.shape:
-            difference = measure_difference(before, after)
-            moves[position] = difference.max_abs, difference.rms
+            moves[position] = measure_difference(before, after)
     return moves
+
+
+def _is_steady(value: Value, move: Difference) -> bool:
+    """Whether a value is the same when it is computed again, but for what atomic additions in any order do: half of its digits."""
+    assert value.data is not None
+    allowed = torch.finfo(value.data.dtype).eps ** 0.5 * move.scale if value.data.is_floating_point() else 0.0
+    return move.max_abs <= allowed
