@@ -6,11 +6,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import fx
 
 from hyperviz.capture import JointGraph
-from hyperviz.graph import take_snapshot, without_autocast
+from hyperviz.graph import calm, copy_graph_module, take_snapshot
+from hyperviz.graph.gathers import rewrite_gathers
+from hyperviz.graph.kinds import is_communication
 from hyperviz.passes import CompiledGraph
 from hyperviz.snapshot import GraphSnapshot
 
@@ -58,6 +59,16 @@ def callable_of(program: object) -> Callable[..., Any]:
     raise ValueError(f"a candidate must be a joint graph, a compiled graph, a GraphModule or a callable, got {type(program).__name__}")
 
 
+def communicates(*programs: object) -> bool:
+    """Whether one of the programs is a graph in which ranks communicate: then all ranks run it equally often."""
+    return any(
+        "collective" in program.plan.roles.values()
+        if isinstance(program, CompiledGraph)
+        else isinstance(program, Graph) and any(map(is_communication, graph_module_of(program).graph.nodes))
+        for program in programs
+    )
+
+
 def output_names_of(*programs: object) -> tuple[str, ...] | None:
     """The names of the outputs, from the first that knows them."""
     return next((program.output_names for program in programs if isinstance(program, JointGraph)), None)
@@ -77,8 +88,12 @@ def _take(program: Graph) -> GraphSnapshot:
 
 
 def _without_autograd(graph_module: fx.GraphModule) -> Callable[..., Any]:
+    rewritten = copy_graph_module(graph_module)
+    if rewrite_gathers(rewritten):
+        graph_module = rewritten
+
     def run(*flat: object) -> Any:
-        with torch.no_grad(), without_autocast():
+        with calm():
             return graph_module(*flat)
 
     return run

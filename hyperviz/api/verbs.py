@@ -11,7 +11,7 @@ from torch import fx
 from hyperviz import measure
 from hyperviz.analysis import make_plan
 from hyperviz.api.parallel import parallelised, runnable, world_of
-from hyperviz.api.programs import Graph, callable_of, graph_module_of, output_names_of, snapshot_of
+from hyperviz.api.programs import Graph, callable_of, communicates, graph_module_of, output_names_of, snapshot_of
 from hyperviz.capture import JointGraph
 from hyperviz.graph import copy_graph_module
 from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline, check_same_order
@@ -108,6 +108,7 @@ def compare(first: object, second: object, flat: Sequence[object], **options: An
         ValueError: a side cannot be called, or an option is unknown.
     """
     options.setdefault("output_names", output_names_of(first, second))
+    options.setdefault("together", communicates(first, second))
     return measure.compare(callable_of(first), callable_of(second), flat, **options)
 
 
@@ -122,6 +123,7 @@ def benchmark(candidates: Mapping[str, object], flat: Sequence[object], **option
     Raises:
         ValueError: there is no candidate, one cannot be called, or an option is unknown.
     """
+    options.setdefault("together", communicates(*candidates.values()))
     return measure.benchmark({name: callable_of(candidate) for name, candidate in candidates.items()}, flat, **options)
 
 

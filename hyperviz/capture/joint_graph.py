@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import fx, nn
 from hyperviz.capture.borrow import ModelState
 from hyperviz.capture.inputs import InputSpec
 from hyperviz.capture.world import FakeWorld
+from hyperviz.graph import calm
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,17 +90,8 @@ class JointGraph:
             raise ValueError(self.world.refusal)
         if len(flat) != len(self.example_inputs):
             raise ValueError(f"run must be given {len(self.example_inputs)} tensors, as flat_inputs returns them, got {len(flat)}")
-        with torch.no_grad(), autocast_off(flat):
+        with calm():
             return list(self.graph_module(*flat))
-
-
-@contextmanager
-def autocast_off(tensors: Sequence[Any]) -> Iterator[None]:
-    """Turns autocast off for every kind of device that ``tensors`` are on: a captured graph has its casts in it."""
-    with ExitStack() as stack:
-        for device in sorted({tensor.device.type for tensor in tensors if isinstance(tensor, torch.Tensor)} - {"meta"}):
-            stack.enter_context(torch.autocast(device, enabled=False))
-        yield
 
 
 def _state_message(wanted: tuple[str, ...], came: tuple[str, ...]) -> str:

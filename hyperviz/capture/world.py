@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 _REGISTRIES = ("_pg_map", "_pg_names", "_pg_group_ranks", "_pg_backend_config", "_pg_to_tag", "_tags_to_pg")
@@ -64,6 +63,7 @@ class FakeWorld:
 @contextmanager
 def _put_aside() -> Iterator[None]:
     """Takes torch's process groups out of its registries, and puts them back."""
+    from torch._C._distributed_c10d import _register_process_group, _unregister_process_group
     from torch.distributed import distributed_c10d as c10d
 
     default, count, hook = c10d._world.default_pg, c10d._world.group_count, sys.excepthook
@@ -71,7 +71,7 @@ def _put_aside() -> Iterator[None]:
     method = c10d._default_pg_init_method
     names = dict(c10d._pg_names)
     for name in names.values():
-        torch._C._distributed_c10d._unregister_process_group(name)
+        _unregister_process_group(name)
     for registry, _ in registries:
         registry.clear()
     c10d._update_default_pg(None)
@@ -84,7 +84,7 @@ def _put_aside() -> Iterator[None]:
             registry.clear()
             registry.update(contents)
         for group, name in names.items():
-            c10d._register_process_group(name, group)
+            _register_process_group(name, group)
         c10d._update_default_pg(default)
         c10d._world.group_count = count
         c10d._default_pg_init_method = method

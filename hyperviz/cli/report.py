@@ -61,4 +61,5 @@ def _data(study: Study, command: str) -> dict[str, object]:
 
 
 def _versions() -> dict[str, str]:
-    return {"hyperviz": version("hyperviz"), "torch": str(torch.__version__), "python": platform.python_version(), "system": platform.platform()}
+    versions = {"hyperviz": version("hyperviz"), "torch": str(torch.__version__)}
+    return {**versions, "python": platform.python_version(), "system": platform.platform()}

@@ -8,6 +8,7 @@ import torch.distributed._functional_collectives  # registers the collectives
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
+from hyperviz.graph.groups import find_group
 from hyperviz.graph.kinds import is_wait
 
 c10d = torch.ops._c10d_functional
@@ -51,15 +52,8 @@ def _most_in_flight(graph: fx.Graph, gathers: set[fx.Node]) -> int:
 
 
 def _is_on_gloo(node: fx.Node) -> bool:
-    from torch.distributed.distributed_c10d import _resolve_process_group
-
-    if not dist.is_initialized():
-        return False
-    name = node.kwargs.get("group_name", node.args[-1])
-    try:
-        return dist.get_backend(_resolve_process_group(name)) == "gloo"  # pyright: ignore[reportArgumentType]
-    except (RuntimeError, ValueError):  # no group of this name is up
-        return False
+    group = find_group(node.kwargs.get("group_name", node.args[-1]))
+    return group is not None and dist.get_backend(group) == "gloo"
 
 
 def _rewrite(node: fx.Node) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
@@ -10,6 +9,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
+from hyperviz.graph.calm import calm
 from hyperviz.graph.kinds import operator_name, returns_nothing
 
 
@@ -85,7 +85,7 @@ class _FillValues(fx.Interpreter):
         self.mode = mode
 
     def propagate(self, *inputs: object) -> None:
-        with torch.no_grad(), self.mode, without_autocast():
+        with calm(), self.mode:
             super().run(*inputs)
 
     def run_node(self, n: fx.Node) -> object:
@@ -107,20 +107,6 @@ class _FillValues(fx.Interpreter):
     def fetch_attr(self, target: str) -> object:
         value = super().fetch_attr(target)
         return self.mode.from_tensor(value) if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor) else value
-
-
-@contextlib.contextmanager
-def without_autocast() -> Iterator[None]:
-    """No autocast, on the CPU and on the accelerator if there is one: a traced graph holds its casts already."""
-    with contextlib.ExitStack() as stack:
-        for device in _autocast_devices():
-            stack.enter_context(torch.amp.autocast(device, enabled=False))
-        yield
-
-
-def _autocast_devices() -> list[str]:
-    accelerator = torch.accelerator.current_accelerator()
-    return ["cpu", accelerator.type] if accelerator is not None else ["cpu"]
 
 
 def _needs_no_value(node: fx.Node) -> bool:

@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 
+from hyperviz.graph import calm
 from hyperviz.measure.inputs import clone_inputs
 from hyperviz.measure.peak import peak_bytes
-from hyperviz.measure.run import calm, kept_random_state
+from hyperviz.measure.run import kept_random_state
 from hyperviz.measure.together import most
 from hyperviz.snapshot import Timing, Timings
 from hyperviz.snapshot.timing import median_interval, min_samples
@@ -64,7 +65,7 @@ def benchmark(
     _check(candidates, flat, rounds, warmup, confidence, threads)
     device = next((value.device for value in flat if isinstance(value, torch.Tensor) and value.is_cuda), torch.device("cpu"))
     calls = {name: _bound(candidate, clone_inputs(flat)) for name, candidate in candidates.items()}
-    with kept_random_state(), calm(flat), _threads(threads):
+    with kept_random_state(), calm(), _threads(threads):
         for call in calls.values():
             torch.manual_seed(seed)
             for _ in range(warmup):

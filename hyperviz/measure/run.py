@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from hyperviz.graph import calm
 from hyperviz.measure.bits import as_real, differ
 from hyperviz.measure.inputs import clone_inputs
 
@@ -75,7 +76,7 @@ def run_side(side: Side, flat: Sequence[object], seed: int, mode: Any = None, pr
     """
     copies = clone_inputs(flat)
     torch.manual_seed(seed)
-    with calm(flat):
+    with calm():
         if prepare is not None:
             prepare(copies)
         with mode or contextlib.nullcontext():
@@ -96,16 +97,6 @@ def run_side(side: Side, flat: Sequence[object], seed: int, mode: Any = None, pr
 def kept_random_state() -> Iterator[None]:
     """Gives the caller's random numbers back afterwards, on the CPU and on every CUDA device."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_available() else ()):
-        yield
-
-
-@contextlib.contextmanager
-def calm(flat: Sequence[object]) -> Iterator[None]:
-    """No autograd, and no autocast on any device that an input lives on."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        for device in {"cpu"} | {value.device.type for value in flat if isinstance(value, torch.Tensor)}:
-            stack.enter_context(torch.autocast(device, enabled=False))
         yield
 
 

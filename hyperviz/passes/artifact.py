@@ -12,7 +12,7 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.node import map_arg
 
-from hyperviz.graph import without_autocast
+from hyperviz.graph import calm
 from hyperviz.graph.kinds import is_higher_order
 from hyperviz.passes.region import ExtractedRegion
 
@@ -55,7 +55,7 @@ def compile_region(region: ExtractedRegion, settings: Mapping[str, object], mode
 
     inputs = [node.meta["val"] for node in region.graph_module.graph.nodes if node.op == "placeholder"]
     before = _cache_counters()
-    with torch.no_grad(), without_autocast(), config.patch(dict(settings)), _without_remat(), tracing(TracingContext(mode)):
+    with calm(), config.patch(dict(settings)), _without_remat(), tracing(TracingContext(mode)):
         artifact = _inductor.standalone_compile(region.graph_module, inputs, dynamic_shapes="from_tracing_context")
     return artifact, _cache_word(before, _cache_counters())
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from hyperviz.graph import without_autocast
+from hyperviz.graph import calm
 from hyperviz.passes.artifact import Artifact
 from hyperviz.snapshot import CompileReport, Plan
 
@@ -75,7 +75,7 @@ class CompiledGraph:
         """
         if self.refusal:
             raise ValueError(self.refusal)
-        with torch.no_grad(), without_autocast():
+        with calm():
             return self.graph_module(*flat)
 
     def __repr__(self) -> str:
