@@ -1,0 +1,77 @@
+"""A simulated network link: how long a message of so many bytes would take on it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, field
+
+# Rates are gigabits per second in one direction, as vendors and standards state them for a port.
+# Latencies are what NCCL's own tuning model expects of a ring with its Simple protocol: 8.4 µs to start it, and per hop 3.4 µs over NVLink,
+# 5.7 µs over PCIe and 14.0 µs over a network (NVIDIA/nccl, src/graph/tuning.cc: baseLat and hwLat).
+_NVLINK_US, _PCIE_US, _NETWORK_US = 8.4 + 3.4, 8.4 + 5.7, 8.4 + 14.0
+_NETWORKS: dict[str, tuple[float, float, str]] = {
+    "nvlink3": (_NVLINK_US, 2400, "NVIDIA A100 datasheet: 600 GB/s per GPU, both directions together"),
+    "nvlink4": (_NVLINK_US, 3600, "NVIDIA H100 datasheet: 900 GB/s per GPU, both directions together"),
+    "pcie4-x16": (_PCIE_US, 16 * 16 * 128 / 130, "PCI-SIG, PCI Express 4.0: 16 lanes of 16 GT/s, 128b/130b"),
+    "pcie5-x16": (_PCIE_US, 32 * 16 * 128 / 130, "PCI-SIG, PCI Express 5.0: 16 lanes of 32 GT/s, 128b/130b"),
+    "infiniband-hdr": (_NETWORK_US, 200, "InfiniBand Trade Association roadmap: HDR, four lanes"),
+    "infiniband-ndr": (_NETWORK_US, 400, "InfiniBand Trade Association roadmap: NDR, four lanes"),
+    "ethernet-10g": (_NETWORK_US, 10, "IEEE 802.3ae"),
+    "ethernet-100g": (_NETWORK_US, 100, "IEEE 802.3ba"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between ranks on which every collective takes at least ``latency_us`` plus its bytes at ``gbps``.
+
+    >>> Link(latency_us=50, gbps=100).seconds(1_000_000)
+    0.00013
+
+    Attributes:
+        latency_us: microseconds that a collective takes however small it is, at least 0.
+        gbps: gigabits (10⁹ bits) per second that one rank can send, above 0.
+        name: what the network is called, if it is one of `Link.named`.
+        source: where its figures stand.
+
+    Raises:
+        ValueError: a figure is out of range or no number.
+    """
+
+    latency_us: float = 50
+    gbps: float = 100
+    name: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.latency_us) or self.latency_us < 0:
+            raise ValueError(f"latency_us must be a number of microseconds ≥ 0, got {self.latency_us!r}")
+        if not _is_number(self.gbps) or self.gbps <= 0:
+            raise ValueError(f"gbps must be a number of gigabits per second > 0, got {self.gbps!r}")
+
+    def __str__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        return f"simulated link{name}: {self.latency_us:g} µs, {self.gbps:g} Gb/s"
+
+    def seconds(self, num_bytes: float) -> float:
+        """How long ``num_bytes`` occupy the link, in seconds."""
+        return self.latency_us * 1e-6 + num_bytes * 8 / (self.gbps * 1e9)
+
+    @classmethod
+    def named(cls, name: str) -> Link:
+        """The link with a public network's figures, as in ``Link.named("nvlink4")``; its ``source`` says where the rate stands.
+
+        Raises:
+            ValueError: no network has that name.
+        """
+        if name in _NETWORKS:
+            latency_us, gbps, source = _NETWORKS[name]
+            return cls(latency_us, gbps, name, source)
+        near = difflib.get_close_matches(str(name), _NETWORKS, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"a named link must be one of {', '.join(_NETWORKS)}, got {name!r}{hint}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
