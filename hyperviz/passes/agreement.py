@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch import fx
 
 from hyperviz.analysis import classify
+from hyperviz.graph.groups import find_group
 from hyperviz.graph.kinds import is_communication, is_wait, operator_name, schema_of
 from hyperviz.graph.values import tensors_of
 
@@ -86,12 +87,8 @@ def _describe(node: fx.Node) -> str:
 
 
 def _ranks(node: fx.Node) -> tuple[int, ...]:
-    from torch.distributed.distributed_c10d import _resolve_process_group
-
-    name = dict(_named(node)).get("group_name")
-    if not isinstance(name, str):
-        return tuple(range(dist.get_world_size()))
-    return tuple(dist.get_process_group_ranks(_resolve_process_group(name)))  # pyright: ignore[reportArgumentType]
+    group = find_group(dict(_named(node)).get("group_name"))
+    return tuple(range(dist.get_world_size())) if group is None else tuple(dist.get_process_group_ranks(group))
 
 
 def _named(node: fx.Node) -> Iterator[tuple[str, object]]:

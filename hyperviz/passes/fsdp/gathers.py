@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.distributed._functional_collectives  # registers the collectives
 from torch import fx
+from torch.fx.node import has_side_effect
 
 from hyperviz.graph.kinds import is_getitem
 from hyperviz.passes.fsdp.editor import Editor
@@ -18,7 +19,7 @@ from hyperviz.passes.fsdp.uses import Uses
 
 aten, c10d = torch.ops.aten, torch.ops._c10d_functional
 FREE = torch.ops.inductor.resize_storage_bytes_.default
-fx.node.has_side_effect(FREE)  # torch before 2.7 leaves it to whoever puts the operator into a graph
+has_side_effect(FREE)  # torch before 2.7 leaves it to whoever puts the operator into a graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch.distributed as dist
 
+from hyperviz.graph.groups import find_group
 from hyperviz.passes.config import PassConfig
 
 WORLD = "0"
@@ -84,12 +85,10 @@ def resolve(name: str) -> dist.ProcessGroup:
     Raises:
         ValueError: there is none, or this rank is not in it.
     """
-    from torch.distributed.distributed_c10d import _resolve_process_group
-
-    try:
-        return _resolve_process_group(name)  # pyright: ignore[reportArgumentType]
-    except (RuntimeError, ValueError) as cause:
-        raise ValueError(f"fsdp_group must name a process group that this rank is in, got {name!r}") from cause
+    group = find_group(name)
+    if group is None:
+        raise ValueError(f"fsdp_group must name a process group that this rank is in, got {name!r}")
+    return group
 
 
 def _degree(config: PassConfig, size: int) -> int:
@@ -105,5 +104,5 @@ def _hybrid(degree: int, size: int, rank: int) -> ShardGroup:
     """Neighbouring ranks share, and those at the same place in their groups hold the same shard."""
     shards, _ = dist.new_subgroups_by_enumeration([list(range(start, start + degree)) for start in range(0, size, degree)])
     replicas, _ = dist.new_subgroups_by_enumeration([list(range(place, size, degree)) for place in range(degree)])
-    assert shards is not None and replicas is not None
+    assert isinstance(shards, dist.ProcessGroup) and isinstance(replicas, dist.ProcessGroup), "every rank is in one of each"
     return ShardGroup(shards.group_name, degree, rank % degree, replicas.group_name, size // degree)
