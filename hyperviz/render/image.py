@@ -81,18 +81,14 @@ def _figure(picture: Scene, theme: Theme, smallest: float) -> Figure:
     draw_boxes(axes, picture.nodes, theme)
     _samples(axes, picture.legend, theme)
     words = (*_words(picture, theme), *node_words(picture.nodes, theme))
-    axes.add_artist(Lettering([one for one in words if one.size >= smallest], POINTS))
+    axes.add_artist(Lettering([one for one in words if one.text and one.size >= smallest], POINTS))
     return figure
 
 
 def _words(picture: Scene, theme: Theme) -> Iterator[Words]:
     """Everything that is written, but for the nodes."""
-    unit, y = picture.unit, MARGIN
-    lines = [(1.7, True, picture.title), (1.15, False, picture.subtitle), *((1.0, False, note) for note in picture.notes)]
-    for scale, bold, text in lines:
-        y += unit * scale
-        yield Words(MARGIN, y, text, unit * scale, theme.ink, bold=bold)
-        y += unit * 0.5
+    for line in picture.lines:
+        yield Words(MARGIN, line.y, line.words, line.size, theme.ink, bold=line.kind == "title")
     for panel in picture.panels:
         yield Words(panel.box[0], panel.box[1] - HEADING + 4, panel.heading, picture.heading_size, theme.ink, bold=True)
     for band in picture.bands:

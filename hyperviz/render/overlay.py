@@ -22,7 +22,7 @@ def overlay(plan: Plan) -> dict:
         "mode": plan.mode,
         "title": title(plan),
         "subtitle": str(plan),
-        "notes": [*plan.graph.notes, *plan.notes],
+        "notes": list(plan.notes),
         "nodes": {name: _look(role, region_of.get(name)) for name, role in plan.roles.items()},
         "regions": [_region(region) for region in plan.regions],
         "eager": dict(plan.eager),

@@ -70,6 +70,23 @@ class EdgeMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """Words at the left margin.
+
+    Attributes:
+        kind: ``"title"``, ``"subtitle"``, ``"fact"`` or ``"note"``.
+        words: what is written.
+        y: of the baseline.
+        size: of the font.
+    """
+
+    kind: str
+    words: str
+    y: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """A whole picture; everything is below the title and above the legend already.
 
@@ -78,7 +95,9 @@ class Scene:
         unit: font size of legend and notes; it grows with the picture, so that they can be read when all is seen.
         title: the first line.
         subtitle: mode and counts.
-        notes: sentences below them.
+        facts: sentences below them, about the graph and the layout.
+        notes: sentences at the foot, about the plan; there is room for one even where there is none, so that all plans of a graph fit
+            into each other's picture.
         panels: backgrounds with headings.
         bands: brackets with module paths.
         edges: far ones first, saved ones last.
@@ -90,12 +109,29 @@ class Scene:
     unit: float
     title: str
     subtitle: str
+    facts: tuple[str, ...]
     notes: tuple[str, ...]
     panels: tuple[Panel, ...]
     bands: tuple[Band, ...]
     edges: tuple[EdgeMark, ...]
     nodes: tuple[NodeMark, ...]
     legend: tuple[Entry, ...]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Title, subtitle, facts and notes where they stand."""
+        unit, y = self.unit, MARGIN
+        lines = []
+        for kind, scale, words in (
+            ("title", 1.7, self.title),
+            ("subtitle", 1.15, self.subtitle),
+            *(("fact", 1.0, fact) for fact in self.facts),
+        ):
+            lines.append(Line(kind, words, y + unit * scale, unit * scale))
+            y += unit * (scale + 0.5)
+        foot = self.size[1] - MARGIN - unit * 0.4
+        last = len(self.notes) - 1
+        return lines + [Line("note", note, foot - unit * 1.5 * (last - index), unit) for index, note in enumerate(self.notes)]
 
     @property
     def band_size(self) -> float:
@@ -113,9 +149,10 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     """Puts a plan onto a layout of its graph, which is made where none is given."""
     placed = placed or layout(plan.graph)
     empty = () if plan.graph.nodes else ("This graph has no nodes.",)
-    notes = tuple(cut(note, 160) for note in (*plan.graph.notes, *plan.notes, *placed.notes, *empty))
+    facts = tuple(cut(fact, 160) for fact in (*plan.graph.notes, *placed.notes, *empty))
+    notes = tuple(cut(note, 160) for note in plan.notes) or ("",)
     unit = min(max(11.0, placed.size[0] / 110), 40.0)
-    top = MARGIN + unit * (4.8 + 1.5 * len(notes))
+    top = MARGIN + unit * (4.8 + 1.5 * len(facts))
     width = max(placed.size[0] + 2 * MARGIN, unit * 62)
     legend_top = top + placed.size[1] + unit
     entries, legend_height = legend(MARGIN, legend_top, width - 2 * MARGIN, unit / 11)
@@ -124,8 +161,8 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     nodes = tuple(_node_mark(node, plan, region_of, shift.box(placed.boxes[node.name])) for node in plan.graph.nodes)
     panels = tuple(Panel(panel.heading, panel.phase, shift.box(panel.box)) for panel in placed.panels)
     bands = tuple(Band(band.module, band.x + shift.dx, band.top + top, band.bottom + top) for band in placed.bands)
-    size = (width, legend_top + legend_height + MARGIN)
-    return Scene(size, unit, title(plan), str(plan), notes, panels, bands, _edge_marks(plan.graph, placed, shift), nodes, entries)
+    size = (width, legend_top + legend_height + unit * 1.5 * len(notes) + MARGIN)
+    return Scene(size, unit, title(plan), str(plan), facts, notes, panels, bands, _edge_marks(plan.graph, placed, shift), nodes, entries)
 
 
 def title(plan: Plan) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hyperviz.render.palette import DARK, LIGHT, NUM_PAINTS, paint
 
@@ -44,7 +44,7 @@ _STATES = """
 .hyperviz[tabindex] .hv-node{cursor:pointer}
 .hv-active .hv-edge,.hv-active .hv-saved{opacity:.13}
 .hv-active .hv-lit{opacity:1;stroke-width:2.4}
-.hyperviz .hv-node.hv-selected>rect{stroke-width:4}
+.hyperviz .hv-selected>rect{stroke-width:4}
 .hyperviz .hv-dim{opacity:.14}
 """
 
@@ -62,7 +62,8 @@ _COLOURS = (
     (".hyperviz [data-role=eager]>rect,.hyperviz [data-role=wait]>rect,.hyperviz [data-role=output]>rect", "stroke", "ink"),
     (".hyperviz [data-role=collective]>rect", "fill", "ink"),
     (".hyperviz [data-role=collective]>rect", "stroke", "ink"),
-    (".hyperviz [data-role=collective]:not([data-paint])>text", "fill", "paper"),
+    (".hyperviz [data-role=collective]>text", "fill", "paper"),
+    (".hyperviz [data-paint]>text", "fill", "ink"),
     (".hyperviz [data-role=effect]>rect", "stroke", "alarm"),
     (".hyperviz [data-role=effect]>text>tspan", "fill", "alarm"),
     (".hyperviz [data-kind=input]>rect", "stroke", "ink"),
@@ -71,40 +72,59 @@ _COLOURS = (
 )
 _STATE_COLOURS = (
     (".hv-active .hv-edge.hv-lit", "stroke", "ink"),
-    (".hyperviz .hv-node.hv-selected>rect", "stroke", "ink"),
+    (".hyperviz .hv-selected>rect", "stroke", "ink"),
 )
 
 
 def style(prefix: str, paints: Iterable[int] = range(NUM_PAINTS)) -> str:
-    """The style sheet; ``prefix`` is the id of the SVG and begins the ids of its patterns. Only the given paints are in it."""
-    effect = f"#{prefix} [data-role=effect]:not([data-paint])>rect{{fill:url(#{prefix}e) {LIGHT.neutral}}}"
-    tips = f"#{prefix} .hv-edge:not(.hv-far){{marker-end:url(#{prefix}t)}}"
-    jupyter = f"@supports(color:light-dark(#000,#fff)){{.hv-paper{{fill:var(--jp-layout-color0,{_both(LIGHT.paper, DARK.paper)})}}}}"
-    looks = (rule for index in paints for rule in _paint(prefix, index))
-    return "".join([_SHAPES, *_themed(_COLOURS), *looks, effect, tips, _STATES, *_themed(_STATE_COLOURS), _SCHEME, jupyter]).replace(
-        "\n", ""
-    )
+    """The style sheet; ``prefix`` is the id of the SVG and begins the ids of its patterns. Only the given paints are in it.
+
+    All colours are there twice: plain, for readers that know little CSS (one of them takes ``light-dark`` for black, another fails on it),
+    and again, in the same order, where only those look who understand it.
+    """
+    paints = list(paints)
+    effect = f"#{prefix} [data-role=effect]>rect{{fill:url(#{prefix}e)}}"
+    tips = f"#{prefix} .hv-edge{{marker-end:url(#{prefix}t)}}#{prefix} .hv-far{{marker-end:none}}"
+    plain = [*_named(_plain), effect, *_painted(_plain, prefix, paints), *_patterned(prefix, paints)]
+    themed = "".join([*_named(_both), *_painted(_both, prefix, paints), _JUPYTER])
+    rules = [_SHAPES, *plain, tips, _STATES, _SCHEME, f"@supports(color:light-dark(#000,#fff)){{{themed}}}"]
+    return "".join(rules).replace("\n", "")
+
+
+Colour = Callable[[str, str], str]
+"""What stands for a colour of the light theme and its counterpart of the dark one."""
+
+
+def _plain(light: str, dark: str) -> str:
+    return light
 
 
 def _both(light: str, dark: str) -> str:
     return f"light-dark({light},{dark})"
 
 
-def _set(what: str, light: str, dark: str) -> str:
-    """A declaration for both themes; a reader that does not know ``light-dark`` keeps the first."""
-    return f"{what}:{light};{what}:{_both(light, dark)}"
+_JUPYTER = f".hv-paper{{fill:var(--jp-layout-color0,{_both(LIGHT.paper, DARK.paper)})}}"
 
 
-def _themed(colours: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    for where, what, name in colours:
-        yield f"{where}{{{_set(what, getattr(LIGHT, name), getattr(DARK, name))}}}"
+def _painted(colour: Colour, prefix: str, paints: Iterable[int]) -> Iterator[str]:
+    """What regions look like: within this SVG only, because another one's patterns may be hidden with it, and then paint nothing."""
+    for index in paints:
+        light, dark = paint(index, LIGHT), paint(index, DARK)
+        fill, mark, line = colour(light.fill, dark.fill), colour(light.mark, dark.mark), colour(light.line, dark.line)
+        if light.pattern == "plain":
+            yield f'#{prefix} [data-paint="{index}"]>rect{{fill:{fill};stroke:{line}}}'
+        else:
+            yield f'#{prefix} [data-paint="{index}"]>rect{{stroke:{line}}}.hv-f{index}{{fill:{fill};stroke:{mark}}}'
 
 
-def _paint(prefix: str, index: int) -> Iterator[str]:
-    light, dark = paint(index, LIGHT), paint(index, DARK)
-    yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("stroke", light.line, dark.line)}}}'
-    if light.pattern == "plain":
-        yield f'.hyperviz [data-paint="{index}"]>rect{{{_set("fill", light.fill, dark.fill)}}}'
-    else:
-        yield f'#{prefix} [data-paint="{index}"]>rect{{fill:url(#{prefix}{index}) {light.fill}}}'
-        yield f".hv-f{index}{{{_set('fill', light.fill, dark.fill)};{_set('stroke', light.mark, dark.mark)}}}"
+def _patterned(prefix: str, paints: Iterable[int]) -> Iterator[str]:
+    for index in paints:
+        if paint(index, LIGHT).pattern != "plain":
+            yield f'#{prefix} [data-paint="{index}"]>rect{{fill:url(#{prefix}{index})}}'
+
+
+def _named(colour: Colour) -> Iterator[str]:
+    for where, what, name in _COLOURS:
+        yield f"{where}{{{what}:{colour(getattr(LIGHT, name), getattr(DARK, name))}}}"
+    for where, what, name in _STATE_COLOURS:
+        yield f"{where}{{{what}:{colour(getattr(LIGHT, name), getattr(DARK, name))}!important}}"

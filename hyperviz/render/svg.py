@@ -14,7 +14,7 @@ from hyperviz.render.layout import Layout
 from hyperviz.render.legend import SAMPLE, Entry
 from hyperviz.render.palette import LIGHT, NUM_PAINTS, paint
 from hyperviz.render.placement import Box
-from hyperviz.render.scene import MARGIN, EdgeMark, NodeMark, Scene, scene
+from hyperviz.render.scene import MARGIN, EdgeMark, Line, NodeMark, Scene, scene
 from hyperviz.render.style import style
 from hyperviz.render.svg_path import path
 from hyperviz.snapshot import Plan
@@ -77,7 +77,7 @@ def _pattern(name: str, group: str, strokes: str, turn: int) -> str:
 
 def _body(picture: Scene, still: bool) -> Iterator[str]:
     yield f'<rect class="hv-paper" width="{round(picture.size[0])}" height="{round(picture.size[1])}" fill="{LIGHT.paper}"/>'
-    yield f'<g fill="{LIGHT.ink}">{"".join(_words(picture))}</g>'
+    yield f'<g fill="{LIGHT.ink}">{"".join(map(_line, picture.lines))}</g>'
     yield from (_panel(panel, picture.heading_size) for panel in picture.panels)
     yield from (_band(band, picture.band_size) for band in picture.bands)
     yield f'<g fill="none" stroke="{LIGHT.faint}">{"".join(_still_edges(picture) if still else map(_edge, picture.edges))}</g>'
@@ -85,15 +85,9 @@ def _body(picture: Scene, still: bool) -> Iterator[str]:
     yield from (_entry(entry) for entry in picture.legend)
 
 
-def _words(picture: Scene) -> Iterator[str]:
-    """Title, mode and counts, notes."""
-    unit, y = picture.unit, MARGIN
-    lines = [("hv-title", 1.7, 700, picture.title), ("hv-subtitle", 1.15, 400, picture.subtitle)]
-    lines += [("hv-note", 1.0, 400, note) for note in picture.notes]
-    for group, scale, weight, text in lines:
-        y += unit * scale
-        yield f'<text class="hv-words {group}" x="{MARGIN:.0f}" y="{y:.0f}" style="{_font(unit * scale, weight)}">{text_of(text)}</text>'
-        y += unit * 0.5
+def _line(line: Line) -> str:
+    font = _font(line.size, 700 if line.kind == "title" else 400)
+    return f'<text class="hv-words hv-{line.kind}" x="{MARGIN:.0f}" y="{line.y:.0f}" style="{font}">{text_of(line.words)}</text>'
 
 
 def _font(size: float, weight: int) -> str:
@@ -145,7 +139,15 @@ def _node(node: NodeMark) -> str:
 def _shape(node: NodeMark) -> str:
     x, y, w, h = _rounded(node.box)
     words = (f"<tspan>{node.badge} </tspan>" if node.badge else "") + text_of(node.label)
-    return f'<rect x="{x}" y="{y}" width="{w}" height="{h}"/><text x="{x + w // 2}" y="{y + h // 2 + 4}">{words}</text>'
+    rect = f'<rect x="{x}" y="{y}" width="{w}" height="{h}"{_corners(node.role, node.kind)}/>'
+    return f'{rect}<text x="{x + w // 2}" y="{y + h // 2 + 4}">{words}</text>'
+
+
+def _corners(role: str, kind: str) -> str:
+    """Round ends, said once more for readers that take no corners from a style sheet."""
+    if role in ("collective", "wait"):
+        return ' rx="11"'
+    return ' rx="7.5"' if role == "placeholder" and kind != "input" else ""
 
 
 def _look(role: str, kind: str, paint: int | None) -> str:
@@ -164,7 +166,8 @@ def _entry(entry: Entry) -> str:
         return f'<g {place}><path class="hv-saved" d="M0 11C12 2 22 20 34 11" style="opacity:1"/>{words}</g>'
     look = _look(entry.role, entry.kind, entry.paint)
     top, height = (3.5, 15) if entry.role == "placeholder" else (0, h)
-    sample = f'<rect y="{top}" width="{w:.0f}" height="{height:.0f}"/><text x="{w / 2:.0f}" y="15"><tspan>{entry.badge}</tspan></text>'
+    rect = f'<rect y="{top}" width="{w:.0f}" height="{height:.0f}"{_corners(entry.role, entry.kind)}/>'
+    sample = f'{rect}<text x="{w / 2:.0f}" y="15"><tspan>{entry.badge}</tspan></text>'
     return f'<g {place}><g {look} stroke="{LIGHT.faint}">{sample}</g>{words}</g>'
 
 
