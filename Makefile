@@ -27,6 +27,8 @@ demo: compiler env ## train a small model, take its step apart, compile it in ea
 lab: compiler env ## open JupyterLab on the notebooks
 	$(BIN)/hyperviz lab
 
+# Browser, kernel and tests share the cores: threads that wait for each other must not spin.
+test: export OMP_WAIT_POLICY := PASSIVE
 test: compiler env ## run every test; ARGS="tests/render -k svg" for some
 	$(BIN)/python -m pytest $(ARGS)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch._inductor import config as inductor_settings
 
 import hyperviz as hv
 from hyperviz.cli.advice import how_to_get
@@ -84,7 +85,7 @@ def _regional() -> str:
 
 
 def _numerics() -> str:
-    if not hasattr(torch._inductor.config, "eager_numerics"):
+    if not hasattr(inductor_settings, "eager_numerics"):
         raise MissingError(
             f"torch {torch.__version__} has no exact division: a quotient may differ by one rounding", 'pip install "torch>=2.11"'
         )

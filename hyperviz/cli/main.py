@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperviz.cli.demo import demo
 from hyperviz.cli.doctor import doctor
 from hyperviz.cli.export import export
 from hyperviz.cli.lab import lab
+from hyperviz.cli.study import CONFIDENCE
+from hyperviz.passes import RegionCompileError
+from hyperviz.snapshot.timing import min_samples
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"hyperviz {options.command}: {error}", file=sys.stderr)
         return 2
+    except RegionCompileError as error:
+        print(f"hyperviz {options.command}: {error}\n`hyperviz doctor` says what this machine can compile.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print(f"hyperviz {options.command}: interrupted, nothing more was written", file=sys.stderr)
         return 130
@@ -45,9 +51,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_demo(commands: argparse._SubParsersAction) -> None:
     what = "train a small GPT on real text, take its step apart, compile it in each mode, and write a report"
     parser = commands.add_parser("demo", help=what, description=what)
-    parser.add_argument("--layers", type=_positive, default=4, help="transformer blocks (default: %(default)s)")
-    parser.add_argument("--steps", type=_positive, default=20, help="training steps before it is taken apart (default: %(default)s)")
-    parser.add_argument("--rounds", type=_positive, default=30, help="timed rounds (default: %(default)s)")
+    parser.add_argument("--layers", type=_at_least(1), default=4, help="transformer blocks (default: %(default)s)")
+    parser.add_argument("--steps", type=_at_least(1), default=20, help="training steps before it is taken apart (default: %(default)s)")
+    parser.add_argument("--rounds", type=_at_least(min_samples(CONFIDENCE)), default=30, help="timed rounds (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the weights and of the text that is read (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("hyperviz-demo"), help="folder of the report (default: %(default)s)")
     parser.set_defaults(run=demo)
@@ -75,8 +81,12 @@ def _add_export(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=export)
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+def _at_least(least: int) -> Callable[[str], int]:
+    """What turns a word into a whole number, or says what it must be."""
+
+    def number(text: str) -> int:
+        if not text.lstrip("-").isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text}")
+        return int(text)
+
     return number

@@ -13,6 +13,7 @@ from hyperviz.passes import CompiledGraph
 from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
 
 EAGER = "off"
+CONFIDENCE = 0.95
 CONFIGS = {
     EAGER: hv.PassConfig(),
     "regional": hv.PassConfig(inductor_mode="regional"),
@@ -53,7 +54,7 @@ def study(joint: JointGraph, flat: Sequence[torch.Tensor], rounds: int) -> Study
         plans={label: one.plan for label, one in compiled.items()},
         reports={label: one.report for label, one in compiled.items()},
         equalities={label: hv.compare(joint, one, flat, labels=(EAGER, label)) for label, one in compiled.items() if label != EAGER},
-        timings=hv.benchmark(compiled, flat, rounds=rounds),
+        timings=hv.benchmark(compiled, flat, rounds=rounds, confidence=CONFIDENCE),
     )
 
 

@@ -23,8 +23,9 @@ def test_the_script_lists_its_commands():
     [
         ([], "required"),
         (["dmo"], "invalid choice"),
-        (["demo", "--layers", "0"], "must be at least 1, got 0"),
-        (["demo", "--steps", "many"], "invalid"),
+        (["demo", "--layers", "0"], "at least 1, got 0"),
+        (["demo", "--steps", "many"], "got many"),
+        (["demo", "--rounds", "2"], "at least 6, got 2"),
     ],
 )
 def test_a_mistyped_command_is_refused_in_words(words, said, capsys):
