@@ -22,8 +22,6 @@ from hyperviz.measure.together import most
 from hyperviz.snapshot import Timing, Timings
 from hyperviz.snapshot.timing import median_interval, min_samples
 
-MIN_SAMPLE_MS = 1.0
-
 
 def benchmark(
     candidates: Mapping[str, Callable[..., Any]],
@@ -33,13 +31,14 @@ def benchmark(
     warmup: int = 3,
     confidence: float = 0.95,
     threads: int | None = None,
+    min_sample_ms: float = 1.0,
     seed: int = 0,
     together: bool = False,
 ) -> Timings:
     """Times candidates in rounds: each round times every candidate once, in an order shuffled anew.
 
     So what changes on the machine over time meets all candidates alike, and the two times of one round can be compared. One sample is
-    the mean of as many calls as fill a millisecond, far above the timer's resolution: ``time.perf_counter_ns``, or CUDA events around
+    the mean of as many calls as last far longer than the timer's resolution: ``time.perf_counter_ns``, or CUDA events around
     the calls where an input lives on a CUDA device. Python's garbage collector runs before each round and is off inside it. All run
     under ``no_grad`` with autocast off. In a run of its own, not timed, each candidate's peak memory is measured (``peak_bytes``).
 
@@ -52,6 +51,7 @@ def benchmark(
         confidence: of the intervals, which are exact and assume no distribution (``median_interval``).
         threads: torch's intra-op threads while measuring; None leaves them. Kernels that Inductor compiled keep the number that was
             set then, unless ``cpp.dynamic_threads`` was.
+        min_sample_ms: how long the calls of one sample shall last together.
         seed: of the order, and of torch before each candidate's warm-up.
         together: whether every rank of the process group takes part, with candidates that communicate: then a sample is as many calls
             on each rank.
@@ -70,7 +70,7 @@ def benchmark(
             torch.manual_seed(seed)
             for _ in range(warmup):
                 call()
-        repeats = {name: most(_repeats(call, device), together) for name, call in calls.items()}
+        repeats = {name: most(_repeats(call, device, min_sample_ms), together) for name, call in calls.items()}
         samples = _rounds(calls, repeats, rounds, seed, device)
         peaks = {name: peak_bytes(call, device) for name, call in calls.items()}
         environment = _environment(device, rounds, warmup, repeats)
@@ -109,10 +109,10 @@ def _time_ms(call: Callable[[], object], repeats: int, device: torch.device) -> 
         return start_event.elapsed_time(end_event)
 
 
-def _repeats(call: Callable[[], object], device: torch.device) -> int:
+def _repeats(call: Callable[[], object], device: torch.device, min_sample_ms: float) -> int:
     """How many calls fill a sample; the fastest of some says it best, as only other work can have made the rest slower."""
     fastest = min(_time_ms(call, 1, device) for _ in range(5))
-    return max(1, math.ceil(MIN_SAMPLE_MS / max(fastest, 1e-6)))
+    return max(1, math.ceil(min_sample_ms / max(fastest, 1e-6)))
 
 
 def _timing(name: str, samples: list[float], peak: int | None, confidence: float) -> Timing:
@@ -170,6 +170,10 @@ def _check(candidates: object, flat: object, rounds: int, warmup: int, confidenc
         raise ValueError(f"flat must be a list or tuple with one value per input, got {type(flat).__name__}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    for name, number, least in (("rounds", rounds, min_samples(confidence)), ("warmup", warmup, 1), ("threads", threads or 1, 1)):
+    for name, number, least in (
+        ("rounds", rounds, min_samples(confidence)),
+        ("warmup", warmup, 1),
+        ("threads", 1 if threads is None else threads, 1),
+    ):
         if number < least:
             raise ValueError(f"{name} must be at least {least}, got {number}")
