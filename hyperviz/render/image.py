@@ -110,9 +110,8 @@ def _panels(axes: Axes, picture: Scene, theme: Theme) -> None:
 
 
 def _edges(axes: Axes, edges: Sequence[EdgeMark], kind: str, theme: Theme) -> None:
-    color, alpha = (theme.saved, 0.4) if kind == "saved" else (theme.faint, 0.45 if kind == "far" else 1.0)
-    dashes = (0, (1, 3)) if kind == "far" else "solid"
-    axes.add_collection(_lines([_curve(edge.chain) for edge in edges], color, 1, zorder=2, alpha=alpha, linestyles=dashes), autolim=False)
+    color, alpha = (theme.saved, 0.4) if kind == "saved" else (theme.faint, 0.32 if kind == "far" else 1.0)
+    axes.add_collection(_lines([_curve(edge.chain) for edge in edges], color, 1, zorder=2, alpha=alpha), autolim=False)
     if kind == "near":
         tips = [tip for edge in edges if (tip := _tip(edge.chain))]
         axes.add_collection(PathCollection(tips, facecolors=color, edgecolors="none", zorder=2), autolim=False)

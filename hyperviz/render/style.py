@@ -16,6 +16,7 @@ _SCHEME = (
     '[data-jp-theme-light="false"] .hyperviz{color-scheme:dark}'
 )
 
+# Long edges are not dashed: thousands of dots make a browser slow, and only the few that are lit need to be told apart.
 _SHAPES = f"""
 
 .hyperviz text{{font:11px {FONT};text-anchor:middle;stroke:none}}
@@ -24,7 +25,7 @@ _SHAPES = f"""
 .hv-band text{{font-weight:600}}
 .hv-band path{{fill:none;stroke-width:1.5}}
 .hv-edge,.hv-saved{{fill:none;stroke-width:1}}
-.hv-far{{stroke-dasharray:1 3;opacity:.45}}
+.hv-far{{opacity:.32;stroke-width:.8}}
 .hv-saved{{stroke-width:1;opacity:.4}}
 .hyperviz [data-role]>rect{{stroke-width:1;rx:5px}}
 .hyperviz [data-role=placeholder]>rect{{rx:8px}}
@@ -44,8 +45,10 @@ _STATES = """
 .hyperviz[tabindex] .hv-node{cursor:pointer}
 .hv-active .hv-edge,.hv-active .hv-saved{opacity:.13}
 .hv-active .hv-lit{opacity:1;stroke-width:2.4}
+.hv-far.hv-lit{stroke-dasharray:5 4}
 .hyperviz .hv-selected>rect{stroke-width:4}
 .hyperviz .hv-dim{opacity:.14}
+.hv-far-off .hv-node>text{visibility:hidden}
 """
 
 _COLOURS = (

@@ -40,6 +40,7 @@ export const mount = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const CLICK = 4; // pixels that a pointer may move and still click
   const READABLE = 0.9; // scale at which a node's text can be read
+  const LEGIBLE = 0.34; // device pixels for one of the picture's, below which letters are a smudge that only costs time
   const DIRECTIONS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
   /** @param {Element} root @param {Options} [options] @returns {View} */
@@ -47,6 +48,8 @@ export const mount = (() => {
     const svg = /** @type {SVGSVGElement} */ (root.querySelector("svg.hyperviz"));
     if (!svg) throw new Error("mount needs an element that holds an svg.hyperviz");
     const graph = read(svg);
+    claim(svg);
+    prepare(svg);
     const camera = new Camera(svg);
     const ending = new AbortController();
     const announce = announcer(root);
@@ -113,8 +116,6 @@ export const mount = (() => {
       act();
     };
 
-    claim(svg);
-    prepare(svg);
     const listen = { signal: ending.signal };
     svg.addEventListener("focus", () => (svg.style.touchAction = "none"), listen);
     svg.addEventListener("blur", () => (svg.style.touchAction = ""), listen);
@@ -297,6 +298,7 @@ export const mount = (() => {
     set(x, y, scale) {
       Object.assign(this, { x, y, scale });
       this.viewport.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+      this.svg.classList.toggle("hv-far-off", scale * this.pixels * devicePixelRatio < LEGIBLE);
     }
 
     /** Client pixels → the SVG's user units. */
