@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -224,8 +225,14 @@ class _Compilation:
 
 
 def _describe(region: ExtractedRegion) -> str:
-    path = next((path for node in region.members if (path := node.meta.get("module_path"))), "")
-    return f"{len(region.members)} nodes" + (f" of {path}" if path else "")
+    """What a region holds in a few words: its size, and the module that all of it belongs to, or the first and the last."""
+    paths = [path for node in region.members if (path := node.meta.get("module_path"))]
+    if not paths:
+        return f"{len(region.members)} nodes"
+    levels = zip(*(path.split(".") for path in paths), strict=False)
+    shared = ".".join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
+    where = f"of {shared}" if shared else f"from {paths[0]} to {paths[-1]}"
+    return f"{len(region.members)} nodes {where}"
 
 
 def _free_name(graph_module: fx.GraphModule, name: str) -> str:
