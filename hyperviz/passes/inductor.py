@@ -226,13 +226,14 @@ class _Compilation:
 
 def _describe(region: ExtractedRegion) -> str:
     """What a region holds in a few words: its size, and the module that all of it belongs to, or the first and the last."""
+    count = f"{len(region.members)} node{'' if len(region.members) == 1 else 's'}"
     paths = [path for node in region.members if (path := node.meta.get("module_path"))]
     if not paths:
-        return f"{len(region.members)} nodes"
+        return count
     levels = zip(*(path.split(".") for path in paths), strict=False)
     shared = ".".join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
     where = f"of {shared}" if shared else f"from {paths[0]} to {paths[-1]}"
-    return f"{len(region.members)} nodes {where}"
+    return f"{count} {where}"
 
 
 def _free_name(graph_module: fx.GraphModule, name: str) -> str:
