@@ -121,3 +121,21 @@ def test_a_graph_without_phases_is_one_panel_and_long_edges_do_not_shape_it(make
 def test_brackets_name_the_blocks_of_the_model(make_deep):
     placed = layout(make_deep(4))
     assert {band.module for band in placed.bands} == {"blocks.0", "blocks.1", "blocks.2", "blocks.3"}
+
+
+def test_every_edge_runs_from_its_producer_to_its_consumer_also_around_a_fold(make_deep):
+    placed = layout(make_deep(30))
+    assert len(placed.panels) > 2
+    for (start, end), chain in placed.routes.items():
+        assert len(chain) % 3 == 1
+        for name, (x, y) in ((start, chain[0]), (end, chain[-1])):
+            left, top, w, h = placed.boxes[name]
+            assert left - 2 <= x <= left + w + 2 and top - 2 <= y <= top + h + 2, (start, end)
+
+
+def test_a_fold_cuts_between_rows(make_deep):
+    placed = layout(make_deep(30))
+    for panel in placed.panels:
+        left, top, w, h = panel.box
+        inside = [box for box in placed.boxes.values() if left <= box[0] and box[0] + box[2] <= left + w]
+        assert inside and all(top <= y and y + height <= top + h for _, y, _, height in inside)
