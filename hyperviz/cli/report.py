@@ -37,7 +37,7 @@ def write_report(study: Study, folder: Path, command: str) -> list[Path]:
     data.write_text(json.dumps(_data(study, command), indent=1), encoding="utf-8")
     return [
         report,
-        hv.export(study.plans["regional"], folder / "regions.svg"),
+        hv.export(max(study.plans.values(), key=lambda plan: len(plan.regions)), folder / "regions.svg"),
         hv.export(study.timings, folder / "timings.png"),
         hv.export(study.equalities["regional"], folder / "equality.png"),
         data,
