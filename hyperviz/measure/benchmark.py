@@ -39,7 +39,8 @@ def benchmark(
 
     So what changes on the machine over time meets all candidates alike, and the two times of one round can be compared. One sample is
     the mean of as many calls as last far longer than the timer's resolution: ``time.perf_counter_ns``, or CUDA events around
-    the calls where an input lives on a CUDA device. Python's garbage collector runs before each round and is off inside it. All run
+    the calls where an input lives on a CUDA device. Python's garbage collector runs before the first
+    round and is off until the last. All run
     under ``no_grad`` with autocast off. In a run of its own, not timed, each candidate's peak memory is measured (``peak_bytes``).
 
     Args:
@@ -71,7 +72,8 @@ def benchmark(
             for _ in range(warmup):
                 call()
         repeats = {name: most(_repeats(call, device, min_sample_ms), together) for name, call in calls.items()}
-        samples = _rounds(calls, repeats, rounds, seed, device)
+        with _no_garbage_collection():
+            samples = _rounds(calls, repeats, rounds, seed, device)
         peaks = {name: peak_bytes(call, device) for name, call in calls.items()}
         environment = _environment(device, rounds, warmup, repeats)
     return Timings(tuple(_timing(name, samples[name], peaks[name], confidence) for name in calls), confidence, environment)
@@ -85,9 +87,8 @@ def _rounds(
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         shuffle(order)
-        with _no_garbage_collection():
-            for name in order:
-                samples[name].append(_time_ms(calls[name], repeats[name], device) / repeats[name])
+        for name in order:
+            samples[name].append(_time_ms(calls[name], repeats[name], device) / repeats[name])
     return samples
 
 
@@ -125,7 +126,7 @@ def _environment(device: torch.device, rounds: int, warmup: int, repeats: Mappin
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine(),
         "timer": "CUDA events" if device.type == "cuda" else "time.perf_counter_ns",
         "threads": str(torch.get_num_threads()),
-        "garbage collection": "before each round, off inside",
+        "garbage collection": "before the rounds, off inside",
         "rounds": f"{rounds}, order shuffled in each",
         "warm-up": f"{warmup} calls each",
         "calls per sample": ", ".join(f"{name} {repeat}" for name, repeat in repeats.items()),

@@ -57,6 +57,16 @@ def measure_difference(first: torch.Tensor, second: torch.Tensor, nan: str = "bi
     )
 
 
+def measure_move(first: torch.Tensor, second: torch.Tensor) -> tuple[float, float]:
+    """The largest absolute difference of two flat tensors and the root of the mean square, over what is finite on both sides."""
+    furthest, squares = 0.0, 0.0
+    for one, two in _chunks(first, second):
+        apart = torch.nan_to_num(one.double() - two.double(), nan=0.0, posinf=0.0, neginf=0.0)
+        furthest = max(furthest, float(torch.linalg.vector_norm(apart, torch.inf)))
+        squares += float(torch.linalg.vector_norm(apart)) ** 2
+    return furthest, (squares / max(1, first.numel())) ** 0.5
+
+
 def _chunks(first: torch.Tensor, second: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     return zip(first.split(_CHUNK), second.split(_CHUNK), strict=True) if first.numel() else iter(())
 

@@ -158,12 +158,9 @@ def _writes(func: Any) -> tuple[set[int], bool]:
 def _inexact(value: torch.Tensor) -> torch.Tensor:
     """Where a number is the result of rounding, as far as one can tell: not whole, or too large for that to mean much."""
     info = torch.finfo(value.dtype)
-    whole = value == value.floor()
-    if value.numel() > 1 and whole.all():
-        return ~whole
     low, high = value.aminmax()
-    inexact = ~whole
-    if not max(-low, high) < info.eps**-0.5:  # also for NaN
-        size = value.abs()
-        inexact = (inexact | (size >= info.eps**-0.5)) & (size < info.max / 2)
-    return inexact
+    largest, fraction = max(-low, high), value != value.floor()
+    if largest < info.eps**-0.5 or (largest < 1 / info.eps and value.numel() > 1 and not fraction.any()):
+        return fraction
+    size = value.abs()
+    return (fraction | (size >= info.eps**-0.5)) & (size < info.max / 2)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
-from hyperviz.measure.difference import Difference, measure_difference
+from hyperviz.measure.difference import measure_move
 from hyperviz.measure.nudge import Listen, Nudge
-from hyperviz.measure.run import Run, Side, Value, run_side
+from hyperviz.measure.run import Run, Side, run_side
 
 RUNS = 4
 _JUMPS = frozenset(
@@ -49,30 +49,30 @@ def measure_noise(side: Side, flat: Sequence[object], seed: int, base: Run, posi
     """
     listen = Listen()
     repeated = _moves(base, run_side(side, flat, seed, mode=listen), positions)
-    trusted = [position for position in positions if position in repeated and _is_steady(base.value(position), repeated[position])]
+    trusted = [position for position, (furthest, _) in repeated.items() if _is_steady(base.value(position).data, furthest)]
     max_abs, rms = dict.fromkeys(trusted, 0.0), dict.fromkeys(trusted, 0.0)
     for i in range(RUNS):
         nudge = Nudge(listen.calls, seed=i)
-        for position, move in _moves(base, run_side(side, flat, seed, nudge, nudge.move_inputs), trusted).items():
-            max_abs[position] = max(max_abs[position], move.max_abs)
-            rms[position] = max(rms[position], move.rms)
+        for position, (furthest, mean) in _moves(base, run_side(side, flat, seed, nudge, nudge.move_inputs), trusted).items():
+            max_abs[position] = max(max_abs[position], furthest)
+            rms[position] = max(rms[position], mean)
     names = [name.split(".")[1].rstrip("_") for name, _ in listen.calls if "." in name]
     jumps = tuple(dict.fromkeys(name for name in names if name in _JUMPS))
-    return Noise(max_abs, rms, jumps, repeatable=not any(move.mismatched for move in repeated.values()))
+    return Noise(max_abs, rms, jumps, repeatable=not any(furthest for furthest, _ in repeated.values()))
 
 
-def _moves(base: Run, run: Run, positions: Sequence[int]) -> dict[int, Difference]:
-    """Position → how far a value moved; nothing for one that came out in another size."""
+def _moves(base: Run, run: Run, positions: Sequence[int]) -> dict[int, tuple[float, float]]:
+    """Position → how far a value moved, at most and in root mean square; nothing for one that came out in another size."""
     moves = {}
     for position in positions:
         before, after = base.value(position).data, run.value(position).data
         if before is not None and after is not None and before.shape == after.shape:
-            moves[position] = measure_difference(before, after)
+            moves[position] = measure_move(before, after)
     return moves
 
 
-def _is_steady(value: Value, move: Difference) -> bool:
+def _is_steady(data: torch.Tensor | None, furthest: float) -> bool:
     """Whether a value is the same when it is computed again, but for what atomic additions in any order do: half of its digits."""
-    assert value.data is not None
-    allowed = torch.finfo(value.data.dtype).eps ** 0.5 * move.scale if value.data.is_floating_point() else 0.0
-    return move.max_abs <= allowed
+    if data is None or not furthest:
+        return data is not None
+    return data.is_floating_point() and furthest <= torch.finfo(data.dtype).eps ** 0.5 * float(data.abs().max())

@@ -34,7 +34,7 @@ def run(candidates, flat=None, **options):
 
 
 def rounds_of(recorder, size):
-    """The names called in the timed rounds: those calls that ran without a garbage collector."""
+    """The names called in the timed rounds: the calls that ran without a garbage collector."""
     names = [name for name, collecting, *_ in recorder.calls if not collecting]
     return [names[i : i + size] for i in range(0, len(names), size)]
 
