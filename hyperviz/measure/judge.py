@@ -115,7 +115,7 @@ def _on_plain_values(pair: Pair) -> Opinion | None:
     if pair.first is None or pair.second is None or pair.first.facts != pair.second.facts or "dtype" in pair.first.facts:
         return None
     one, two = pair.first.plain, pair.second.plain
-    if type(one).__eq__ is object.__eq__:
+    if one is not two and type(one).__eq__ is object.__eq__:  # None is itself: in Python 3.11 its type has no __eq__ of its own
         return Opinion("structural", f"two objects of type {type(one).__name__} cannot be compared")
     return Opinion("bitwise") if bool(one == two) else Opinion("wrong", f"{one!r} against {two!r}")
 

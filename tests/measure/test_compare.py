@@ -366,3 +366,7 @@ def test_what_a_side_raises_is_raised_and_the_random_state_is_kept():
     with pytest.raises(RuntimeError, match="no luck"):
         compare(torch.sin, lambda x: (_ for _ in ()).throw(RuntimeError("no luck")), [torch.ones(1)])
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_missing_gradient_is_the_same_on_both_sides():
+    assert compare(lambda x: (x, None), lambda x: (x, None), [torch.ones(2)]).verdict == "bitwise"
