@@ -26,7 +26,7 @@ def operator_name(target: object) -> tuple[str, str]:
         namespace, _, name = packet._qualified_op_name.partition("::")
         return namespace, name
     if isinstance(target, torch._ops.HigherOrderOperator):
-        return target.namespace or "higher_order", target.name().rpartition("::")[2]
+        return getattr(target, "namespace", "higher_order"), target.name().rpartition("::")[2]
     return "", getattr(target, "__name__", str(target))
 
 
