@@ -14,7 +14,7 @@ SIZE_VARIABLE, SIZE = "TORCH_FR_BUFFER_SIZE", "512"
 def collectives() -> tuple[tuple[str, ...], str] | None:
     """The collectives in flight, oldest first, and the last complete one; None where this torch does not record them.
 
-    gloo has the recorder since torch 2.8.
+    They are named as the backend carries them out: gloo does a reduce-scatter as an all-reduce. gloo has the recorder since torch 2.8.
     """
     dump = getattr(c10d, "_dump_fr_trace_json", None)
     if dump is None:

@@ -184,7 +184,7 @@ def _bring_home(job: Job, folder: Path, output: RankOutput, late: str) -> list[A
     cause = _original(folder, error.rank)
     if reports[error.rank or 0].state == UNPICKLABLE:
         raise ValueError(
-            f"the result of rank {error.rank} must be picklable to come home: {error.exception_type}: {error.exception_message}"
+            f"the result of rank {error.rank} must be picklable to come home, got {error.exception_type}: {error.exception_message}"
         ) from cause
     raise error from cause
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -42,17 +42,20 @@ class LinkWork(dist.Work):
         self._ready_at = ready_at
         # gloo's threads write here until the wait: whoever forgets the tensors must not free them.
         self._tensors = tensors
+        self._waited = False
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Returns when the collective is complete; sleeps for what the link still needs, so no core is taken."""
         self._work.wait(timeout)
         while (remaining := self._ready_at - time.monotonic()) > 0:
             time.sleep(remaining)
+        self._waited = True
         return True
 
     def is_completed(self) -> bool:
         """Whether `wait` would return at once."""
-        return self._work.is_completed() and time.monotonic() >= self._ready_at
+        # Some of gloo's works never say so themselves.
+        return self._waited or (self._work.is_completed() and time.monotonic() >= self._ready_at)
 
     def get_future(self) -> torch.futures.Future:
         """A future with gloo's result that completes when `wait` would return; ``DistributedDataParallel`` asks for it."""
@@ -110,7 +113,8 @@ _functional = torch.library.Library("_c10d_functional", "IMPL")
 
 
 def _all_gather_into_tensor_out(shard: torch.Tensor, group_size: int, group_name: Any, *, out: torch.Tensor) -> torch.Tensor:
-    group = c10d._resolve_process_group(group_name) if isinstance(group_name, str) else group_name
+    # torch passes the group itself since 2.12, its name before.
+    group: Any = c10d._resolve_process_group(cast(Any, group_name)) if isinstance(group_name, str) else group_name
     gather = getattr(group, "all_gather_single", None) or group._allgather_base
     c10d._register_work(out, gather(out, shard))
     return out
