@@ -30,7 +30,7 @@ def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str
         plan: what to draw.
         layout: where the nodes stand; made from ``plan.graph`` where it is not given.
         still: the same picture in half the bytes, for places that keep every picture, as a saved notebook does: without the tooltips and
-            attributes that a live view reads.
+            attributes that a live view reads, and as wide as there is room.
 
     Returns:
         One ``<svg class="hyperviz">``. Every node is a ``<g class="hv-node" data-name data-role data-region data-paint data-phase>``
@@ -43,9 +43,11 @@ def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str
     width, height = (round(length) for length in picture.size)
     used = {mark.paint for mark in (*picture.nodes, *picture.legend) if mark.paint is not None}
     paints = sorted(used) if still else range(NUM_PAINTS)  # a live view may be given any plan of the graph
+    # A saved notebook's page does not shrink a wide picture to its column, as JupyterLab does: a still one shrinks itself.
+    size = f'width="100%" style="max-width:{width}px"' if still else f'width="{width}" height="{height}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hyperviz" id="{prefix}" '
-        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'{size} viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{text_of(picture.title)}: {text_of(picture.subtitle)}" fill="{LIGHT.neutral}" stroke="none">'
         f"<style>{style(prefix, paints)}</style><defs>{''.join(_defs(prefix, paints))}</defs>"
         f'<g class="hv-viewport">{body}</g></svg>'
