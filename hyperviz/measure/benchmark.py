@@ -38,9 +38,8 @@ def benchmark(
     """Times candidates in rounds: each round times every candidate once, in an order shuffled anew.
 
     So what changes on the machine over time meets all candidates alike, and the two times of one round can be compared. One sample is
-    the mean of as many calls as last far longer than the timer's resolution: ``time.perf_counter_ns``, or CUDA events around
-    the calls where an input lives on a CUDA device. Python's garbage collector runs before the first
-    round and is off until the last. All run
+    the mean of as many calls as last far longer than the timer's resolution: ``time.perf_counter_ns``, or CUDA events around the calls
+    where an input lives on a CUDA device. Python's garbage collector runs before the first round and is off until the last. All run
     under ``no_grad`` with autocast off. In a run of its own, not timed, each candidate's peak memory is measured (``peak_bytes``).
 
     Args:

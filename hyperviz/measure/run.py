@@ -16,6 +16,7 @@ from hyperviz.measure.inputs import clone_inputs
 
 Side = Callable[..., Any]
 Prepare = Callable[[Sequence[object]], None]
+_WIDEST = {float: torch.float64, complex: torch.complex128}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ def _is_freed(tensor: torch.Tensor) -> bool:
 def value_of(leaf: object) -> Value:
     """Takes down what a value is now: later writes to it do not show."""
     if not isinstance(leaf, torch.Tensor):
-        number = torch.tensor([leaf.real, leaf.imag], dtype=torch.float64) if isinstance(leaf, (float, complex)) else None
+        dtype = _WIDEST.get(type(leaf))
+        number = None if dtype is None else as_real(torch.tensor([leaf], dtype=dtype))
         return Value({"type": type(leaf).__name__}, data=number, plain=leaf)
     facts = {
         "type": type(leaf).__name__,

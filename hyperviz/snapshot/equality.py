@@ -14,13 +14,13 @@ class OutputEquality:
     Attributes:
         name: what the output is, as in ``"loss"`` or ``"grad of blocks.0.attn.qkv.weight"``.
         verdict: one of ``VERDICTS``; ``hyperviz.compare`` defines each.
-        reason: one sentence: why this verdict and no milder one.
-        total: elements compared; 0 for an output that is not a tensor.
+        reason: why this verdict and no milder one; empty for ``"bitwise"``.
+        total: elements compared, a complex number as two; 0 where there are no numbers to compare.
         mismatched: elements whose bits differ under the stated choice for NaN and signed zeros.
-        max_ulp: the largest difference in units of the last place of the first side's dtype; 0 for bitwise, None where undefined.
+        max_ulp: the largest difference in units of the last place of its dtype; 0 for bitwise, None where undefined, as for integers.
         max_abs: the largest absolute difference; None where undefined.
         max_rel: the largest difference relative to the first side's magnitude; None where undefined.
-        first: expected dtype, shape, stride and device of the first side, as text.
+        first: type, dtype, shape, stride and device on the first side, as text; ``"not returned"`` where it has none.
         second: the same for the second side.
     """
 
@@ -41,8 +41,8 @@ class Equality:
     """How two runs of one computation relate.
 
     Attributes:
-        verdict: the worst of the outputs', or ``"structural"`` where their number or nesting differs.
-        outputs: in the order in which they are returned.
+        verdict: the worst of the outputs', and no better than ``"structural"`` where their number or nesting differs.
+        outputs: in the order in which they are returned; then the inputs that a run wrote to, as they are after it.
         labels: what the two sides are called.
         seed: the seed that both sides started from.
         nan: how NaNs were counted, ``"bits"`` or ``"equal"``.
