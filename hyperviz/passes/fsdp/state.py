@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-import torch.distributed as dist
+import torch.distributed._functional_collectives  # registers the collectives
 from torch import nn
 
 from hyperviz.passes.fsdp.group import resolve
 from hyperviz.passes.fsdp.layout import ShardLayout
 from hyperviz.passes.fsdp.plan import ShardPlan, shard_plan_of
+
+c10d = torch.ops._c10d_functional
 
 
 def shard_model(model: nn.Module, plan: ShardPlan) -> None:
@@ -110,9 +112,10 @@ def _by_identity(model: nn.Module, plan: ShardPlan) -> dict[int, ShardLayout]:
 
 
 def _gather(shard: torch.Tensor, layout: ShardLayout, plan: ShardPlan) -> torch.Tensor:
-    gathered = shard.detach().new_empty(layout.gathered_shape)
-    dist.all_gather_into_tensor(gathered, shard.detach().contiguous(), group=resolve(plan.group.name))
-    return layout.whole(gathered).clone()
+    resolve(plan.group.name)
+    buffer = shard.detach().new_empty(layout.gathered_shape)
+    gathered = c10d.all_gather_into_tensor_out(shard.detach().contiguous(), layout.degree, plan.group.name, out=buffer)
+    return layout.whole(c10d.wait_tensor(gathered)).clone()
 
 
 def _near(name: str, known: Mapping[str, object]) -> str:
