@@ -48,9 +48,9 @@ def _equality_card(equality: Equality | None, age: str) -> Html:
     if equality is None:
         return _card(question, "", "Not known yet", "Compile compares every output with the eager one", "idle")
     sign, words, look = VERDICT_WORDS.get(equality.verdict, ("?", equality.verdict, "note"))
-    worst = max((output.max_ulp for output in equality.outputs if output.max_ulp), default=None)
+    largest = max((output.max_abs for output in equality.outputs if output.max_abs), default=None)
     detail = f"{equality.num_bitwise} of {count(len(equality.outputs), 'output')} equal bit for bit"
-    detail += f"; the rest within {worst:,} ulp" if worst and equality.verdict == "rounding" else ""
+    detail += f"; the largest difference is {largest:.2g}" if largest else ""
     return _card(question, sign, words, detail, look, age)
 
 
@@ -61,9 +61,9 @@ def _timings_card(timings: Timings | None, age: str) -> Html:
         return _card(question, "", "Not known yet", "Compile times both side by side", "idle")
     first, last = timings.timings[0], timings.timings[-1]
     times = f"{milliseconds(first.median_ms)} → {milliseconds(last.median_ms)}"
-    interval = f"{ratio.confidence:.0%} interval {ratio.low:.2f}–{ratio.high:.2f}"
+    detail = f"{times}; ratio {ratio.median:.2f}, {ratio.confidence:.0%} interval {ratio.low:.2f}–{ratio.high:.2f}"
     if ratio.low <= 1.0 <= ratio.high:
-        return _card(question, "", "No difference shown", f"{times}; {interval}", "note", age)
+        return _card(question, "", "No difference shown", detail, "note", age)
     faster = ratio.median > 1
     words = f"{ratio.median:.2f}× faster" if faster else f"{1 / ratio.median:.2f}× slower"
-    return _card(question, "", words, f"{times}; ratio {ratio.median:.2f}, {interval}", "good" if faster else "bad", age)
+    return _card(question, "", words, detail, "good" if faster else "bad", age)

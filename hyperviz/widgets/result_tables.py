@@ -66,7 +66,8 @@ def timings_table(timings: Timings) -> Html:
     ]
     ratio = speedup(timings)
     words = tag("p", f"{ratio.second} over {ratio.first}: {ratio}", kind="hv-note") if ratio else Html("")
-    how = tag("p", " · ".join(f"{key}: {value}" for key, value in timings.environment.items()), kind="hv-hint")
+    how = tag("p", " · ".join(f"{key}: {value}" for key, value in timings.environment.items()))
+    how = tag("details", tag("summary", "how it was measured"), how, kind="hv-hint hv-how")
     interval = f"{timings.confidence:.0%} interval"
     return Html(
         words + table(("Candidate", "Median", interval, "Rounds", "Peak memory"), rows, "Time per step", numeric=(1, 2, 3, 4)) + how

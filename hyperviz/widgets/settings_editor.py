@@ -101,8 +101,9 @@ class SettingsEditor(widgets.VBox):
         found.sort(key=lambda key: not all(word in key.lower() for word in words))  # a name says more than a sentence
         near = [] if found else difflib.get_close_matches(self._search.value.strip(), self._known, n=5, cutoff=0.4)
         self._about.value = _nothing_found(self._search.value, bool(near)) if not found and self._known else HINT
+        chosen = self._found.value
         self._found.options = found or near
-        self._found.value = None
+        self._found.value = chosen if chosen in self._found.options else None
 
     def _on_choose(self, _: Any = None) -> None:
         setting = self._known.get(self._found.value or "")

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,19 +68,28 @@ class NotebookPage:
     def wait_until_idle(self) -> None:
         expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
 
-    def run_all(self) -> None:
+    def run_all(self, timeout_s: float = 120) -> None:
+        """Runs every cell, and waits for the last one."""
         self.wait_until_idle()
         prompt = self.page.locator(".jp-Cell .jp-InputPrompt").last
         before = prompt.inner_text()
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         expect(prompt).not_to_have_text(before)
-        expect(prompt).to_have_text(re.compile(r"\[\d+\]:"), timeout=120_000)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]:"), timeout=timeout_s * 1000)
 
     def save(self) -> nbformat.NotebookNode:
         self.page.locator(".jp-NotebookPanel-toolbar [data-command='docmanager:save']").click()
         expect(self.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0, timeout=30_000)
         return self.lab.read(self.name)
+
+    def save_until(self, holds: Callable[[nbformat.NotebookNode], bool]) -> nbformat.NotebookNode:
+        """Saves until the file holds what the kernel sent last: it is still on its way to the page for a moment."""
+        for _ in range(100):
+            if holds(content := self.save()):
+                return content
+            self.page.wait_for_timeout(200)
+        raise AssertionError("what was waited for never reached the file")
 
     def ask(self, expression: str) -> object:
         """What a Python expression is in the kernel, over a connection of its own; it must have a literal repr."""

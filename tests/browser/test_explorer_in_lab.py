@@ -190,6 +190,7 @@ def test_a_wrong_setting_is_refused_beside_its_field_and_a_right_one_is_taken(no
     page = notebook.page
     page.get_by_role("tab", name="Settings").click()
     page.get_by_placeholder("Search 5 settings…").fill("fusion_size")
+    expect(page.locator(".hv-settings-list option")).to_have_count(1)
     page.locator(".hv-settings-list select").select_option("max_fusion_size")
     field = page.locator(".hv-settings-field input")
     field.fill("'many'")

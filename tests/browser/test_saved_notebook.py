@@ -26,8 +26,8 @@ def saved(lab, watched):
     notebook.run_all()
     watched.page.get_by_role("button", name="regional").click()
     expect(watched.page.locator(".hv-live .hv-node[data-name='mm_0']")).to_have_attribute("data-region", "0", timeout=30_000)
-    notebook.ask("None")  # the kernel answers in turn: what it had to send is sent
-    content = notebook.save()
+    notebook.ask("explorer.view.still.wait(60)")
+    content = notebook.save_until(lambda content: any("image/png" in output.data for output in content.cells[0].outputs))
     watched.page.goto("about:blank")
     lab.shut_down_kernels()
     return content
@@ -36,7 +36,9 @@ def saved(lab, watched):
 def test_a_notebook_reopened_without_its_kernel_shows_the_last_picture(lab, saved, page):
     NotebookPage.open(lab, page, "saved.ipynb")
     expect_the_picture(page, ".jp-RenderedSVG img")
-    expect(page.get_by_text("model not found")).to_have_count(1)  # JupyterLab's sentence about the live view is there, but not to be seen
+    expect(page.get_by_text("model not found")).to_have_count(
+        1, timeout=60_000
+    )  # JupyterLab's sentence about the live view is there, but not to be seen
     expect(page.get_by_text("model not found")).to_be_hidden()
 
 
@@ -52,7 +54,7 @@ def test_someone_elses_notebook_opened_without_any_kernel_shows_the_picture_too(
 def expect_the_picture(page, selector):
     picture = page.locator(selector)
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
+    assert picture.evaluate("image => image.decode().then(() => image.getBoundingClientRect().width)") > 300
     expect(page.get_by_text("regional · 2 regions · 13 nodes compiled · 2 eager. This is the saved picture: run the cell")).to_be_visible()
     expect(page.locator(".hv-live")).to_have_count(0)
 
@@ -64,7 +66,6 @@ def test_nbconvert_shows_the_picture(saved, page, tmp_path):
     path.write_text(html)
     page.goto(path.as_uri())
     expect_the_picture(page, "img[src^='data:image/svg+xml']")
-    expect(page.get_by_alt_text("regional · 2 regions")).to_be_visible()
 
 
 def test_a_saved_view_is_small(saved):

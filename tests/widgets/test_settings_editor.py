@@ -39,6 +39,14 @@ def test_search_finds_names_first_and_then_descriptions(editor):
     assert editor._found.options == ("triton.cudagraphs",)
 
 
+def test_what_is_chosen_stays_chosen_while_a_search_still_lists_it(editor):
+    editor._found.value = "max_autotune"
+    editor._search.value = "autotune"
+    assert editor._found.value == "max_autotune"
+    editor._search.value = "fusion"
+    assert editor._found.value is None
+
+
 def test_a_misspelt_name_brings_the_near_ones(editor):
     editor._search.value = "max_autotunne"
     assert editor._found.options[0] == "max_autotune"
