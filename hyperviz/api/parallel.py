@@ -20,7 +20,8 @@ _DONE = "parallel_passes"
 def apply_passes(joint: Graph, config: PassConfig, *, model: nn.Module | None = None) -> Graph:
     """Run the parallel passes only; what comes back is traced, planned, compiled and run as before, on shards.
 
-    Every rank calls it: before anything is changed, the ranks tell each other the order in which they will communicate.
+    Every rank calls it, with a model of the same values: before anything is changed, the ranks tell each other the order in which
+    they will communicate.
 
     Args:
         joint: what ``hv.trace`` returned; left as it is. One that these passes have been through comes back as it is.
@@ -61,7 +62,8 @@ def parallelised(joint: Graph, config: PassConfig, module_names: Any = ()) -> Gr
         context["shard_group"] = fake_group(config, world.size, world.rank)
     pipeline.run(graph_module, config, **context)
     graph_module.meta[_DONE] = tuple(graph_pass.name for graph_pass in pipeline.passes)
-    return with_graph(joint, graph_module)
+    plan = graph_module.meta.get(KEY)
+    return with_graph(joint, graph_module, *([str(plan)] if plan else []))
 
 
 def runnable(joint: Graph) -> Graph:

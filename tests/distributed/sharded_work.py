@@ -13,6 +13,7 @@ import hyperviz as hv
 from hyperviz.measure.peak import peak_bytes
 from hyperviz.models import GPT, GPTConfig, gpt_step, load_text, sample_batch
 from hyperviz.passes import full_state_dict, load_full_state_dict
+from hyperviz.passes.fsdp import shard_plan_of
 
 WRAPPED = hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*", "*"))
 GATHER = torch.ops._c10d_functional.all_gather_into_tensor_out.default
@@ -214,7 +215,10 @@ def disagree():
 def shard_in_pairs(steps=20):
     """Four ranks: two replicas of two shards; and two pairs that know nothing of each other."""
     batches = numbers(steps)
-    result = {"hybrid": train_sharded(primes(), fit, batches, WRAPPED.replace(fsdp_wrap=("*",), fsdp_degree=2))[0]}
+    hybrid = WRAPPED.replace(fsdp_wrap=("*",), fsdp_degree=2)
+    losses, sharded = train_sharded(primes(), fit, batches, hybrid)
+    again = hv.apply_passes(hv.trace(primes(), fit, my_part(batches[0])), hybrid)
+    result = {"hybrid": losses, "groups are made once": shard_plan_of(again).group == shard_plan_of(sharded).group}
     result["four"] = train_sharded(primes(), fit, batches, WRAPPED.replace(fsdp_wrap=("*",)))[0]
     result["alone"] = train_plainly(primes(), fit, batches)
     pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]

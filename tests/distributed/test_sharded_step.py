@@ -62,6 +62,7 @@ def test_ranks_that_disagree_say_where_before_anything_changes():
 def test_four_ranks_shard_over_all_in_pairs_with_replicas_and_in_pairs_alone():
     ranks = launch(work.shard_in_pairs, 4)
     for rank in ranks:
+        assert rank["groups are made once"]
         assert rank["hybrid"] == pytest.approx(rank["alone"], rel=1e-4, abs=1e-6)
         assert rank["four"] == pytest.approx(rank["alone"], rel=1e-4, abs=1e-6)
         assert rank["pairs"] == pytest.approx(rank["pairs alone"], rel=1e-4, abs=1e-6)

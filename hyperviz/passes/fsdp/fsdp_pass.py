@@ -77,7 +77,7 @@ class FSDPPass(GraphPass):
             return graph_module
         check_placeholders(graph_module)
         state = _State.of(graph_module, context)
-        units = units_of(state.trainable_and_frozen, pass_config.fsdp_wrap, context.get("module_names", ()))
+        units = units_of(tuple(state.placeholders), pass_config.fsdp_wrap, context.get("module_names", ()))
         group = context.get("shard_group") or real_group(pass_config)
         edited = copy_graph_module(graph_module)
         plan, counts = _shard(edited, state, units, group, pass_config.reshard_after_forward)
@@ -95,10 +95,6 @@ class _State:
 
     placeholders: dict[str, int]
     gradients: dict[str, int]
-
-    @property
-    def trainable_and_frozen(self) -> tuple[str, ...]:
-        return tuple(self.placeholders)
 
     @classmethod
     def of(cls, graph_module: fx.GraphModule, context: dict[str, Any]) -> _State:

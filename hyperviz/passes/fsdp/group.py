@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 import torch.distributed as dist
@@ -100,8 +101,20 @@ def _degree(config: PassConfig, size: int) -> int:
     return degree
 
 
+# Process groups are dear and never given back, so those of one world and degree are made once.
+_made: weakref.WeakKeyDictionary[dist.ProcessGroup, dict[int, ShardGroup]] = weakref.WeakKeyDictionary()
+
+
 def _hybrid(degree: int, size: int, rank: int) -> ShardGroup:
     """Neighbouring ranks share, and those at the same place in their groups hold the same shard."""
+    assert dist.group.WORLD is not None
+    known = _made.setdefault(dist.group.WORLD, {})
+    if degree not in known:
+        known[degree] = _make_hybrid(degree, size, rank)
+    return known[degree]
+
+
+def _make_hybrid(degree: int, size: int, rank: int) -> ShardGroup:
     shards, _ = dist.new_subgroups_by_enumeration([list(range(start, start + degree)) for start in range(0, size, degree)])
     replicas, _ = dist.new_subgroups_by_enumeration([list(range(place, size, degree)) for place in range(degree)])
     assert isinstance(shards, dist.ProcessGroup) and isinstance(replicas, dist.ProcessGroup), "every rank is in one of each"

@@ -29,6 +29,11 @@ class ShardPlan:
     units: Mapping[str, str]
     reshard_after_forward: bool
 
+    def __str__(self) -> str:
+        replicas = f", {self.group.num_replicas} replicas" if self.group.num_replicas > 1 else ""
+        when = "gathered in the forward and again in the backward" if self.reshard_after_forward else "gathered once"
+        return f"{len(self.layouts)} parameters sharded over {self.group.degree} ranks{replicas}, {when}"
+
 
 def shard_plan_of(sharded: object) -> ShardPlan:
     """The plan that a sharded graph carries.
