@@ -2,6 +2,7 @@
 
 from hyperviz.api import apply_passes, benchmark, compare, compile, explore, export, plan, show
 from hyperviz.capture import FakeWorld, JointGraph, trace
+from hyperviz.distributed import Link, RankError, launch
 from hyperviz.passes import (
     CompiledGraph,
     CompiledRegion,
@@ -21,8 +22,10 @@ __all__ = [
     "GraphPass",
     "InductorPass",
     "JointGraph",
+    "Link",
     "PassConfig",
     "PassPipeline",
+    "RankError",
     "RegionCompileError",
     "apply_passes",
     "benchmark",
@@ -30,6 +33,7 @@ __all__ = [
     "compile",
     "explore",
     "export",
+    "launch",
     "plan",
     "show",
     "trace",

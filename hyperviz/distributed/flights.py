@@ -19,10 +19,12 @@ def collectives() -> tuple[tuple[str, ...], str] | None:
     dump = getattr(c10d, "_dump_fr_trace_json", None)
     if dump is None:
         return None
-    entries = json.loads(dump()).get("entries", [])
-    in_flight = tuple(_describe(entry) for entry in entries if not entry["retired"])
-    done = [entry for entry in entries if entry["retired"]]
-    return in_flight, _describe(done[-1]) if done else ""
+    try:
+        told = [(entry["retired"], _describe(entry)) for entry in json.loads(dump()).get("entries", [])]
+    except KeyError:  # the record's format is torch's own business, and a diagnosis must not fail for it
+        return None
+    done = [description for retired, description in told if retired]
+    return tuple(description for retired, description in told if not retired), done[-1] if done else ""
 
 
 def _describe(entry: dict[str, Any]) -> str:

@@ -14,11 +14,14 @@ def born_of(token: str) -> list[psutil.Process]:
 
 
 def end_all(token: str) -> None:
-    """Kills them until none is left: one may start another while it is looked for."""
-    while found := born_of(token):
+    """Kills them until none is left: one may start another while it is looked for. What the kernel holds is given up after half a minute."""
+    for _ in range(10):
+        found = born_of(token)
+        if not found:
+            return
         for process in found:
             try:
                 process.kill()
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(found, timeout=5)
+        psutil.wait_procs(found, timeout=3)

@@ -33,21 +33,18 @@ linecache.cache["cell 7"] = (len(cell), None, cell.splitlines(True), "cell 7")
 exec(compile(cell, "cell 7", "exec"))
 
 
-def sleep(path, fails):
+def sleep(fails):
     import time
+    import traceback
 
     try:
         fails({})
-    except KeyError as error:
-        import traceback
-
-        print("error:", repr(error))
+    except KeyError:
         traceback.print_exc(file=sys.stdout)
-    with open(path, "w"):
-        pass
+    print("asleep")
     time.sleep(600)
 
 
 results = hvd.launch(make_step(torch.tensor(0.5)), args=(torch.tensor(1.0),))
 print("results:", [(type(r).__name__, r.value, type(r) is Scaled) for r in results], flush=True)
-hvd.launch(sleep, num_ranks=1, args=(sys.argv[1], globals()["fail"]))
+hvd.launch(sleep, num_ranks=1, args=(globals()["fail"],))

@@ -169,8 +169,25 @@ def train_with_ddp():
     return model.module.weight.grad
 
 
+def use_a_part_of_the_world():
+    """A group of the first two ranks has a link of its own; None elsewhere."""
+    part = dist.new_group([0, 1])
+    if dist.get_rank() > 1:
+        return None
+    start = time.monotonic()
+    total = torch.ops._c10d_functional.all_reduce(torch.ones(1000), "sum", part.group_name)
+    return torch.ops._c10d_functional.wait_tensor(total)[0].item(), time.monotonic() - start
+
+
 def over_a_link():
-    return {"ops": measure_link(), "queue": queue_up(5), "ddp": train_with_ddp(), "link": current_link(), "here": current_rank()}
+    return {
+        "part": use_a_part_of_the_world(),
+        "ops": measure_link(),
+        "queue": queue_up(5),
+        "ddp": train_with_ddp(),
+        "link": current_link(),
+        "here": current_rank(),
+    }
 
 
 def many_gathers(times):

@@ -49,6 +49,13 @@ def test_waiting_takes_no_core(ranks):
         assert found["queue"]["cpu"] < found["queue"]["wall"]
 
 
+def test_a_part_of_the_world_has_a_link_too(ranks):
+    for found in ranks[:2]:
+        value, took = found["part"]
+        assert value == 2.0 and took >= SLOW.seconds(4000)
+    assert [found["part"] for found in ranks[2:]] == [None, None]
+
+
 def test_data_parallelism_runs_over_it(ranks):
     assert all(torch.equal(found["ddp"], torch.full((3, 3), 3.0)) for found in ranks)
 
