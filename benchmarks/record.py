@@ -46,7 +46,12 @@ class Result:
     @property
     def ratio(self) -> str:
         """The median ratio and its spread, as text."""
-        return f"{statistics.median(self.ratios):.3g}x ({min(self.ratios):.3g} to {max(self.ratios):.3g} in {len(self.ratios)} rounds)"
+        return spread(self.ratios)
+
+
+def spread(ratios: Sequence[float]) -> str:
+    """A median ratio and the smallest and largest, as text."""
+    return f"{statistics.median(ratios):.3g}x ({min(ratios):.3g} to {max(ratios):.3g} in {len(ratios)} rounds)"
 
 
 def machine() -> dict[str, str]:
