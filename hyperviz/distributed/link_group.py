@@ -74,8 +74,8 @@ class LinkWork(dist.Work):
 class LinkGroup(dist.ProcessGroup):
     """gloo with a `LinkQueue` before it. The numbers are gloo's own: only the moment of completion is later.
 
-    Each rank counts from its own launch, so a rank that launches early may be complete one launch skew before a real link would let it; each
-    group has a link of its own; receiving from any source is not delayed.
+    Each rank counts from its own launch: one that launches early may be complete sooner than on a real link, by what the others are late.
+    Each group has a link of its own. Receiving from any source is not delayed.
 
     On gloo, several functional ``all_gather_into_tensor`` in flight at once have been seen to corrupt the heap (torch 2.13). What the layer
     sends is no different from what it is given: such gathers belong in their ``_out`` form, with a link and without.

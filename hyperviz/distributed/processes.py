@@ -14,7 +14,7 @@ def born_of(token: str) -> list[psutil.Process]:
 
 
 def end_all(token: str) -> None:
-    """Kills them until none is left: one may start another while it is looked for. What the kernel holds is given up after half a minute."""
+    """Kills them until none is left: one may start another while it is looked for. Gives up after half a minute."""
     for _ in range(10):
         found = born_of(token)
         if not found:
