@@ -1,5 +1,5 @@
 // The graph view in a notebook: the picture, a search field, an inspector and a table, all showing what the model holds.
-// Stands behind render/view.js and inspector.js in one module: `mount`, `make`, `indexFacts`, `inspectNode`, … come from there.
+// Stands behind render/view.js, inspector.js and surroundings.js in one module: `mount`, `inspectNode`, `keepKeys`, … come from there.
 
 const HELP = "Click or press an arrow key to select · / search · t table · drag to pan · wheel zooms while the picture has focus · Esc leaves";
 
@@ -39,54 +39,6 @@ function scaffold() {
   return parts;
 }
 
-/** Hides, while this view is on the page, the saved picture that belongs to it: the style sheet goes when the view goes. */
-function hideSavedPicture(root, key) {
-  const caption = `.jp-OutputArea-child:has(.hv-of-${key})`;
-  const picture = `.jp-OutputArea-child:has(+ .jp-OutputArea-child .hv-of-${key})`;
-  root.append(make("style", {}, `${caption}, ${picture} { display: none }`));
-}
-
-/**
- * Keeps keys out of the notebook's commands. JupyterLab sees every key before this element does, and spares only a focused element that
- * carries an attribute; holding Ctrl or Cmd takes the attribute away, so that saving and running still work from in here.
- */
-function keepKeys(root, signal) {
-  const spare = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true");
-  const isModifier = (event) => event.key === "Control" || event.key === "Meta";
-  root.addEventListener("focusin", spare, { signal });
-  root.addEventListener("keyup", (event) => isModifier(event) && spare(event), { signal });
-  root.addEventListener("keydown", (event) => isModifier(event) && event.target.removeAttribute("data-lm-suppress-shortcuts"), { signal, capture: true });
-  root.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation(), { signal });
-}
-
-/** What the explorer around the view needs of the browser: its keys stay inside, and its mode buttons say which one is pressed. */
-function furnish(root, signal) {
-  const explorer = root.closest(".hv-explorer");
-  if (!explorer || explorer.hasAttribute("role")) return;
-  keepKeys(explorer, signal);
-  explorer.setAttribute("role", "region");
-  explorer.setAttribute("aria-label", "hyperviz explorer");
-  const press = () => explorer.querySelectorAll(".widget-toggle-buttons button").forEach((one) => one.setAttribute("aria-pressed", String(one.classList.contains("mod-active"))));
-  const watch = new MutationObserver(press);
-  explorer.querySelectorAll(".widget-toggle-buttons").forEach((one) => watch.observe(one, { subtree: true, childList: true, attributeFilter: ["class"] }));
-  press();
-  signal.addEventListener("abort", () => {
-    watch.disconnect();
-    explorer.removeAttribute("role");
-  });
-}
-
-/** Calls `done` once the element is on the page. */
-function whenAttached(element, done, signal) {
-  const watch = new ResizeObserver(() => {
-    if (!element.isConnected) return;
-    watch.disconnect();
-    done();
-  });
-  watch.observe(element);
-  signal.addEventListener("abort", () => watch.disconnect());
-}
-
 /** One view of one model. */
 class GraphPanel {
   constructor(model, signal) {
@@ -112,7 +64,7 @@ class GraphPanel {
     this.follow("change:_picture change:_facts", () => this.guard(() => this.load()));
     this.follow("change:_overlay", () => this.guard(() => this.replan()));
     this.follow("change:selected", () => this.showSelected());
-    this.follow("change:search", () => this.showSearch());
+    this.follow("change:search", () => this.later(() => this.showSearch()));
     this.follow("change:tabular", () => this.showTable());
     this.follow("change:notice", () => this.showNotice());
   }
@@ -134,6 +86,12 @@ class GraphPanel {
       this.showNotice(`This view could not be drawn in full: ${error?.message ?? error}`);
       if (!this.view && this.facts) this.write("tabular", true);
     }
+  }
+
+  /** Once typing pauses: lighting a large graph for every letter would hold the letters up. */
+  later(act) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(act, 120);
   }
 
   write(name, value) {
@@ -177,9 +135,9 @@ class GraphPanel {
   }
 
   showAll() {
+    this.texts = null;
     this.showNotice();
     this.showTable();
-    this.showSearch();
     this.showSelected();
   }
 
@@ -194,10 +152,7 @@ class GraphPanel {
     if (this.view && this.view.selected !== name) this.view.select(name);
     const content = node ? inspectNode(node, this.overlay, (other) => this.pick(other)) : inspectNothing(this.overlay);
     this.parts.inspector.replaceChildren(...content);
-    this.parts.table.querySelectorAll("tr[aria-selected]").forEach((row) => row.removeAttribute("aria-selected"));
-    const row = name && this.parts.table.querySelector(`tr[data-name="${CSS.escape(name)}"]`);
-    if (row) row.setAttribute("aria-selected", "true");
-    if (row && this.model.get("tabular")) row.scrollIntoView({ block: "nearest" });
+    this.markRow();
   }
 
   showSearch() {
@@ -207,17 +162,14 @@ class GraphPanel {
     if (text.trim()) this.view?.light(found);
     else this.view?.light(null);
     this.parts.count.textContent = text.trim() ? `${found.size} of ${this.facts?.nodes.length ?? 0}` : "";
-    this.parts.table.querySelectorAll("tbody tr").forEach((row) => (row.hidden = text.trim() !== "" && !found.has(row.dataset.name)));
+    if (this.model.get("tabular")) this.fillTable(found);
   }
 
   /** Names of the nodes whose facts hold every word, in the order in which they run. */
   matches(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const said = (node) => {
-      const { role, region, reason } = lookOf(this.overlay, node.name);
-      return [node.name, node.target, node.module, node.source, node.code, node.phase, node.kind, role, region === null ? "" : `region_${region}`, reason].join(" ").toLowerCase();
-    };
-    return (this.facts?.nodes ?? []).filter((node) => words.every((word) => said(node).includes(word))).map((node) => node.name);
+    this.texts ??= new Map((this.facts?.nodes ?? []).map((node) => [node.name, searchText(node, this.overlay)]));
+    return [...this.texts].filter(([, said]) => words.every((word) => said.includes(word))).map(([name]) => name);
   }
 
   showTable() {
@@ -226,10 +178,24 @@ class GraphPanel {
     const hadFocus = canvas.contains(document.activeElement) || table.contains(document.activeElement);
     [canvas.hidden, table.hidden] = [tabular, !tabular];
     toggle.setAttribute("aria-pressed", String(tabular));
-    if (tabular && this.facts) table.replaceChildren(nodeTable(this.facts.nodes, this.overlay, this.facts.title || "Nodes"));
-    else table.replaceChildren();
-    if (tabular) [this.showSearch(), this.showSelected()];
+    if (!tabular) table.replaceChildren();
+    this.showSearch();
     if (hadFocus) tabular ? table.focus() : this.view?.focus();
+  }
+
+  fillTable(found) {
+    const nodes = (this.facts?.nodes ?? []).filter((node) => found.has(node.name));
+    this.parts.table.replaceChildren(nodeTable(nodes, this.overlay, this.facts?.title || "Nodes"));
+    this.markRow();
+  }
+
+  markRow() {
+    const { table } = this.parts;
+    const name = this.model.get("selected");
+    table.querySelectorAll("tr[aria-selected]").forEach((row) => row.removeAttribute("aria-selected"));
+    const row = name ? table.querySelector(`tr[data-name="${CSS.escape(name)}"]`) : null;
+    row?.setAttribute("aria-selected", "true");
+    if (row) scrollWithin(table, row);
   }
 
   pick(name) {
@@ -286,7 +252,7 @@ class GraphPanel {
   }
 
   stepRow(step) {
-    const rows = [...this.parts.table.querySelectorAll("tbody tr:not([hidden])")];
+    const rows = [...this.parts.table.querySelectorAll("tbody tr[data-name]")];
     const here = rows.findIndex((row) => row.hasAttribute("aria-selected"));
     this.pick(rows[Math.min(Math.max(here + step, 0), rows.length - 1)]?.dataset.name);
   }

@@ -37,7 +37,7 @@ class GraphView(anywidget.AnyWidget):
     """
 
     # One module, no build: what pictures can do stands beside the renderer, which uses it in reports too.
-    _esm = _text("render", "view.js") + _text("widgets", "inspector.js") + _text("widgets", "graph_view.js")
+    _esm = _text("render", "view.js") + "".join(_text("widgets", f"{name}.js") for name in ("surroundings", "inspector", "graph_view"))
     _css = _text("widgets", "graph_view.css")
 
     _picture = traitlets.Bytes().tag(sync=True)

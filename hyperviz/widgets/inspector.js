@@ -100,15 +100,28 @@ function inspectNothing(overlay) {
 
 const COLUMNS = ["Node", "Role", "Region", "Operator", "Tensor", "Module", "Source", "Reason"];
 
-/** The table of all nodes in execution order, one row each. @param {NodeFacts[]} nodes @param {Overlay} overlay */
+const MAX_ROWS = 1000; // more than anyone reads, and what a browser lays out at once
+
+/** Everything that a search looks at in one node, in lower case. @param {NodeFacts} node @param {Overlay} overlay */
+function searchText(node, overlay) {
+  const { role, region, reason } = lookOf(overlay, node.name);
+  const words = [node.name, node.target, node.module, node.source, node.code, node.phase, node.kind, role, region === null ? "" : `region_${region}`, reason];
+  return words.join(" ").toLowerCase();
+}
+
+/** The table of nodes in execution order, one row each. @param {NodeFacts[]} nodes @param {Overlay} overlay */
 function nodeTable(nodes, overlay, caption) {
-  const rows = nodes.map((node) => {
+  const rows = nodes.slice(0, MAX_ROWS).map((node) => {
     const { role, region, paint, reason } = lookOf(overlay, node.name);
     const cells = [role, region === null ? "" : String(region), node.target, node.tensors?.[0]?.[0] ?? "", node.module ?? "", node.source ?? "", reason];
     const row = make("tr", { tabindex: "-1", "data-name": node.name, "data-paint": paint ?? undefined });
     row.append(make("th", { scope: "row" }, node.name), ...cells.map((text) => make("td", { title: text.length > 40 ? text : undefined }, text)));
     return row;
   });
+  if (nodes.length > MAX_ROWS) {
+    const words = `and ${nodes.length - MAX_ROWS} more: search to see them`;
+    rows.push(make("tr", {}, make("td", { colspan: String(COLUMNS.length) }, words)));
+  }
   const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, name)));
   return make("table", { "aria-label": caption }, make("thead", {}, head), make("tbody", {}, ...rows));
 }

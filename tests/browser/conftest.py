@@ -1,4 +1,4 @@
-"""A real JupyterLab server and a real Chromium, one of each for the whole session, and nothing left behind."""
+"""A real JupyterLab server for the whole session, a real Chromium for each module, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from lab_page import Lab, NotebookPage
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 CHROMIUM_FLAGS = [
     "--headless",
@@ -30,6 +30,7 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
 LOCAL_HOSTS = {"127.0.0.1", "localhost"}
 HELPERS = Path(__file__).parents[1] / "widgets"  # the hand-made backend, which notebooks import
 
@@ -41,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab on a free port, with a token, in folders of its own."""
     home = tmp_path_factory.mktemp("lab")
     server = Lab(url=f"http://127.0.0.1:{_free_port()}", token=secrets.token_hex(16), root=home / "notebooks", runtime=home / "runtime")
@@ -57,14 +58,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium, driven by Playwright."""
+def chromium_path() -> str:
+    """Where the system's Chromium is; without one the tests are skipped, or fail where ``HYPERVIZ_REQUIRE_BROWSER`` is 1."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         reason = "no Chromium on PATH: install it (Debian: apt-get install chromium) to run the browser tests"
         pytest.fail(reason) if os.environ.get("HYPERVIZ_REQUIRE_BROWSER") == "1" else pytest.skip(reason)
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    """Chromium, driven by Playwright; one per module, as Playwright's event loop would be in the way of other tests."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
 
