@@ -62,7 +62,7 @@ def extract(name: str, members: Sequence[fx.Node], root: fx.GraphModule) -> Extr
             inputs.append(node)
     for node in members:
         mapping[node] = twin = graph.node_copy(node, mapping.__getitem__)
-        twin.target = _STRIDE_FREE.get(node.target, node.target)  # pyright: ignore[reportArgumentType]
+        twin.target = _STRIDE_FREE.get(node.target, node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
         own_custom(twin)
         if node.op == "get_attr":
             modules[str(node.target)] = attribute(root, str(node.target))
@@ -132,7 +132,7 @@ def _call(graph: fx.Graph, region: ExtractedRegion, target: str, mapping: dict[f
         if isinstance(place, (tuple, list)):
             parts = [rebuild(part, item, name) for part, item in zip(place, value, strict=True)]  # pyright: ignore
             return parts if isinstance(place, list) else tuple(parts)
-        item = graph.create_node("call_function", operator.getitem, (call, place), {}, name=name)
+        item = graph.create_node("call_function", operator.getitem, (call, place), {}, name=name)  # pyright: ignore[reportArgumentType]
         item.meta["val"] = value
         return item
 
