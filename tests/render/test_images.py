@@ -1,3 +1,5 @@
+"""PNG and PDF: the same picture as the SVG, from one description."""
+
 import io
 
 import pytest

@@ -1,3 +1,5 @@
+"""Layout: in a child process with a limit, every node placed, never a blank."""
+
 import statistics
 
 import pytest

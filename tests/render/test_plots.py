@@ -1,3 +1,5 @@
+"""Timings and equality as figures."""
+
 import pytest
 
 from hyperviz.render import plot_equality, plot_timings

@@ -1,3 +1,5 @@
+"""The report page: every number in it, and nothing from a network."""
+
 import json
 import re
 from html.parser import HTMLParser

@@ -1,3 +1,5 @@
+"""The graph's picture: what stands in it, what is escaped, and that it is the same bytes every time."""
+
 import re
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""The picture's textual twins."""
+
 import pygraphviz
 import pytest
 

@@ -1,3 +1,5 @@
+"""Snapshots as JSON: a round trip is exact, and damage is refused where it is."""
+
 import json
 import math
 from types import MappingProxyType

@@ -1,3 +1,5 @@
+"""The explorer on a hand-made backend: knobs, compile, stop, errors, and what is stale."""
+
 import pytest
 from hand_made import HOSTILE, HandMadeBackend
 

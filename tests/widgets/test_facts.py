@@ -1,3 +1,5 @@
+"""What the inspector and the table say of a node."""
+
 from dataclasses import replace
 
 from hand_made import HOSTILE, graph

@@ -1,3 +1,5 @@
+"""The graph view's traits: recoloured without a new layout, selected from both sides."""
+
 import gzip
 
 import pytest

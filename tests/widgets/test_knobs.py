@@ -1,3 +1,5 @@
+"""Knobs: what they hold and what they refuse."""
+
 import pytest
 
 from hyperviz.widgets import Knobs

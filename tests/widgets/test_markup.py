@@ -1,3 +1,5 @@
+"""Text from a program is data: escaped wherever it is shown."""
+
 import doctest
 
 from hand_made import HOSTILE

@@ -1,3 +1,5 @@
+"""Progress of a compile, as a person reads it."""
+
 import time
 
 from hyperviz.snapshot import Progress

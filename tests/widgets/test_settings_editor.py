@@ -1,3 +1,5 @@
+"""The settings editor: searched, typed, refused with the near miss."""
+
 import pytest
 from hand_made import HandMadeBackend
 

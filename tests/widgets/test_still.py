@@ -1,3 +1,5 @@
+"""The still picture that stays in a saved notebook."""
+
 import base64
 import json
 

@@ -1,3 +1,5 @@
+"""The worker thread: one job at a time, stopped when asked."""
+
 import threading
 
 from hyperviz.widgets.worker import Worker
