@@ -56,26 +56,31 @@ class ResultTabs(widgets.Tab):
 def _timings(timings: Timings | None) -> list[widgets.Widget]:
     if timings is None:
         return [_hint("Compile to time eager and compiled side by side, in interleaved rounds.")]
-    return [_figure(lambda: render.plot_timings(timings), "timings"), widgets.HTML(timings_table(timings))]
+    return [_figure(lambda theme: render.plot_timings(timings, theme=theme), "timings"), widgets.HTML(timings_table(timings))]
 
 
 def _equality(equality: Equality | None) -> list[widgets.Widget]:
     if equality is None:
         return [_hint("Compile to compare every output, bit for bit, with the eager one.")]
-    return [_figure(lambda: render.plot_equality(equality), "equality"), widgets.HTML(equality_table(equality))]
+    return [_figure(lambda theme: render.plot_equality(equality, theme=theme), "equality"), widgets.HTML(equality_table(equality))]
 
 
 def _report(outcome: Outcome | None) -> list[widgets.Widget]:
     return [widgets.HTML(report_table(outcome.report))] if outcome else []
 
 
-def _figure(draw: Callable[[], Figure], name: str) -> widgets.Widget:
-    """A figure as an SVG image; where it cannot be drawn, the sentence that says why: the table below says the same."""
+def _figure(draw: Callable[[str], Figure], name: str) -> widgets.Widget:
+    """A figure as an SVG image for each theme, of which the page shows one; where it cannot be drawn, the sentence that says why."""
     try:
-        buffer = io.BytesIO()
-        draw().savefig(buffer, format="svg", bbox_inches="tight")
-    except Exception as error:  # a picture that fails must not take its table along
+        images = [_image(draw(theme)).add_class(f"hv-in-{theme}") for theme in ("light", "dark")]
+    except Exception as error:  # a picture that fails must not take its table along, which says the same
         return widgets.HTML(tag("p", f"The {name} cannot be drawn: {error}", kind="hv-error", role="alert"))
+    return widgets.VBox(images).add_class("hv-tab")
+
+
+def _image(figure: Figure) -> widgets.Image:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", bbox_inches="tight")
     return widgets.Image(value=buffer.getvalue(), format="svg+xml").add_class("hv-figure")
 
 
