@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 where the command did what it was asked, 1 where it found that something is wrong, 2 for a mistake in the
         question or an answer that could not be written, 130 where a person interrupted it.
     """
-    options = _parser().parse_args(arguments)
+    options = _understood(arguments)
     try:
         return options.run(options)
     except (ValueError, OSError) as error:
@@ -38,6 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"hyperviz {options.command}: interrupted, nothing more was written", file=sys.stderr)
         return 130
+
+
+def _understood(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The words as options; those that only JupyterLab knows are left to it."""
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.command != "lab":
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.jupyter = unknown
+    return options
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,9 +71,8 @@ def _add_demo(commands: argparse._SubParsersAction) -> None:
 
 def _add_lab(commands: argparse._SubParsersAction) -> None:
     what = "open JupyterLab on the notebooks"
-    parser = commands.add_parser("lab", help=what, description=what)
-    parser.add_argument("jupyter", nargs=argparse.REMAINDER, help="words for jupyter lab, as in: --no-browser --port 8890")
-    parser.set_defaults(run=lab)
+    more = "; every other word goes to jupyter lab, as in: hyperviz lab --no-browser --port=8890"
+    commands.add_parser("lab", help=what, description=what + more).set_defaults(run=lab)
 
 
 def _add_doctor(commands: argparse._SubParsersAction) -> None:

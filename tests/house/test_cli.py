@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -33,6 +34,19 @@ def test_a_mistyped_command_is_refused_in_words(words, said, capsys):
         main(words)
     assert refused.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_words_that_only_jupyterlab_knows_reach_it():
+    done = subprocess.run([sys.executable, "-m", "hyperviz.cli", "lab", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == version("jupyterlab")
+
+
+def test_words_that_nobody_knows_are_refused(capsys):
+    with pytest.raises(SystemExit) as refused:
+        main(["doctor", "--jsno"])
+    assert refused.value.code == 2
+    assert "--jsno" in capsys.readouterr().err
 
 
 def test_demo_refuses_a_folder_it_cannot_write(tmp_path, capsys):
