@@ -38,8 +38,7 @@ def test_files_stay_small_and_say_what_they_are_for():
     for file in tracked("*.py"):
         text = file.read_text()
         assert text.count("\n") <= MAX_LINES, f"{file} has more than {MAX_LINES} lines: look for the second idea in it"
-        if "tests" not in file.relative_to(CHECKOUT).parts:  # a test's name says it
-            assert text.startswith('"""'), f"the first line of {file} says what it is for"
+        assert text.startswith('"""'), f"the first line of {file} says what it is for"
 
 
 def test_one_version():
