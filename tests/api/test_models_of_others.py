@@ -23,7 +23,7 @@ def quiet():
 def test_from_model_to_verdict(make):
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model, inputs, a_module = make()
+        model, inputs, a_module = make(num_layers=1)  # the capture tests take two; compiling is the slow part
     model.eval()  # dropout has its own generator in Inductor, so that a comparison would say "random"
     joint = hv.trace(model, step, inputs)
     flat = joint.flat_inputs(model, inputs)
