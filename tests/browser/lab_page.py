@@ -91,6 +91,14 @@ class NotebookPage:
             self.page.wait_for_timeout(200)
         raise AssertionError("what was waited for never reached the file")
 
+    def expect_in_kernel(self, expression: str, value: object) -> None:
+        """Waits until an expression has a value in the kernel: what a person did on the page takes a moment to get there."""
+        for _ in range(100):
+            if (now := self.ask(expression)) == value:
+                return
+            self.page.wait_for_timeout(200)
+        raise AssertionError(f"{expression} is {now!r} in the kernel, not {value!r}")
+
     def ask(self, expression: str) -> object:
         """What a Python expression is in the kernel, over a connection of its own; it must have a literal repr."""
         client = BlockingKernelClient(connection_file=str(self.lab.runtime / f"kernel-{self.lab.kernel_id(self.name)}.json"))

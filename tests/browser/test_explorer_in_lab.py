@@ -66,7 +66,7 @@ def test_the_mouse_turns_the_mode_and_colours_change_while_places_stay(notebook)
     expect(node(notebook, "mm_grad_0")).to_have_attribute("data-region", "0")
     assert fills(notebook)["mm_grad_0"] == regional["mm_0"]
     assert places(notebook) == where
-    assert notebook.ask("(explorer.mode, backend.calls)") == ("full", ["plan"] * 3)
+    notebook.expect_in_kernel("(explorer.mode, backend.calls)", ("full", ["plan"] * 3))
 
 
 def test_the_keyboard_turns_the_mode(notebook):
@@ -80,7 +80,7 @@ def test_the_keyboard_turns_the_mode(notebook):
     notebook.page.keyboard.press("Tab")
     notebook.page.keyboard.press(" ")
     expect(notebook.page.get_by_label("What is compiled?")).to_contain_text("1 region")
-    assert notebook.ask("explorer.mode") == "full"
+    notebook.expect_in_kernel("explorer.mode", "full")
 
 
 def test_compile_says_the_same_verdict_on_the_page_and_in_the_kernel(notebook):
@@ -110,6 +110,7 @@ def test_progress_is_shown_and_stop_stops(notebook):
     expect(notebook.page.get_by_text("A compile is running")).to_be_visible()
     assert notebook.ask("1 + 1") == 2  # the kernel is free while a compile runs
     notebook.page.get_by_role("button", name="Stop", exact=True).click()
+    expect(notebook.page.get_by_role("button", name="Stopping…")).to_be_visible()
     notebook.ask("backend.gate.set()")
     expect(notebook.page.get_by_text("Stopped.").first).to_be_visible(timeout=30_000)
     assert notebook.ask("explorer.report") is None
@@ -121,7 +122,7 @@ def test_a_click_selects_and_the_inspector_says_what_the_node_is(notebook):
     expect(inspector).to_contain_text("aten.mm.default")
     expect(inspector).to_contain_text("mode off compiles nothing")
     expect(inspector).to_contain_text("</script><img src=x onerror=alert(1)> a -> {b|c}")
-    assert notebook.ask("explorer.view.selected") == "mm_1"
+    notebook.expect_in_kernel("explorer.view.selected", "mm_1")
     inspector.get_by_role("button", name="relu_1").click()
     expect(node(notebook, "relu_1")).to_have_class("hv-node hv-selected")
     notebook.ask("setattr(explorer.view, 'selected', 'loss')")
@@ -169,7 +170,7 @@ def test_no_key_reaches_the_notebook(notebook):
     assert page.locator(".jp-Cell").count() == cells
     assert page.locator(".jp-CodeCell").count() == cells
     expect(page.locator(".jp-Notebook")).to_have_class(re.compile("jp-mod-commandMode"))
-    assert notebook.ask("explorer.view.search") == "abxddm"
+    notebook.expect_in_kernel("explorer.view.search", "abxddm")
 
 
 def test_the_wheel_scrolls_the_page_until_the_picture_has_focus(notebook):
@@ -200,7 +201,7 @@ def test_a_wrong_setting_is_refused_beside_its_field_and_a_right_one_is_taken(no
     field.press("Enter")
     expect(page.get_by_text("max_fusion_size = 8")).to_be_visible()
     expect(page.get_by_text("No effect: mode 'off' compiles no region")).to_be_visible()
-    assert notebook.ask("dict(explorer.settings)") == {"max_fusion_size": 8}
+    notebook.expect_in_kernel("dict(explorer.settings)", {"max_fusion_size": 8})
 
 
 def test_the_saved_picture_is_hidden_while_the_live_view_is_there_and_back_when_it_is_closed(notebook):

@@ -44,7 +44,8 @@ def test_a_real_step_is_turned_compiled_and_judged_the_same_on_the_page_and_in_t
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="regional")).to_have_attribute("aria-pressed", "true")
-    assert notebook.ask("(_.mode, _.report)") == ("regional", None)
+    notebook.expect_in_kernel("(_.mode, _.report)", ("regional", None))
+    expect(page.locator(".hv-live .hv-subtitle")).to_contain_text("regional")
     assert nodes.evaluate_all(PLACES) == places
     assert nodes.evaluate_all(FILLS) == regional
 
