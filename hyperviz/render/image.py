@@ -29,7 +29,10 @@ from hyperviz.snapshot import Plan
 PIXELS_PER_INCH = 96
 POINTS = 72 / PIXELS_PER_INCH
 """Points in one of the scene's pixels: matplotlib measures lines and letters in points."""
-_MAX_PIXELS = 2**16 - 1
+_MAX_SIDE = 2**16 - 1
+"""Pixels along a side that matplotlib can draw."""
+_MAX_AREA = 64_000_000
+"""Pixels in all: drawing takes some twenty bytes for each, and a picture of thousands of nodes would take all memory there is."""
 _READABLE = 3.5
 """Letters of fewer pixels than this are a smudge, and most of the time that a small picture takes."""
 
@@ -40,7 +43,7 @@ def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INC
     Args:
         plan: what to draw.
         layout: where the nodes stand; made where it is not given.
-        dpi: 96 draws as large as the SVG; a picture larger than matplotlib can draw is made smaller.
+        dpi: 96 draws as large as the SVG; a picture of more than 64 million pixels, or 65,535 along a side, is made smaller.
         theme: ``"light"`` or ``"dark"``.
 
     Raises:
@@ -49,11 +52,15 @@ def png(plan: Plan, layout: Layout | None = None, *, dpi: float = PIXELS_PER_INC
     if not dpi > 0:
         raise ValueError(f"dpi must be above 0, got {dpi!r}")
     picture = scene(plan, layout)
-    largest = _MAX_PIXELS * PIXELS_PER_INCH / max(picture.size)
-    colors = theme_named(theme)
-    dpi = min(dpi, largest)
+    colors, dpi = theme_named(theme), fitting_dpi(dpi, picture.size)
     figure = _figure(picture, colors, smallest=_READABLE * PIXELS_PER_INCH / dpi)
     return indexed_png(figure, picture_colors(colors), dpi)
+
+
+def fitting_dpi(dpi: float, size: tuple[float, float]) -> float:
+    """As many dots per inch as were asked for, or as fit: ``size`` is the picture's, in pixels at 96 dpi."""
+    width, height = size
+    return min(dpi, PIXELS_PER_INCH * min(_MAX_SIDE / max(width, height), (_MAX_AREA / (width * height)) ** 0.5))
 
 
 def pdf(plan: Plan, layout: Layout | None = None, *, theme: str = "light") -> bytes:

@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 from hyperviz.render import layout, pdf, png
+from hyperviz.render.image import fitting_dpi
 from hyperviz.render.palette import DARK, LIGHT, THEMES, paint
 from hyperviz.snapshot import GraphSnapshot, Plan
 
@@ -85,3 +86,11 @@ def contrast(first, second):
 def test_words_on_every_ground_can_be_read(theme):
     grounds = [theme.paper, theme.panel, theme.neutral, *(paint(index, theme).fill for index in range(28))]
     assert min(contrast(theme.ink, ground) for ground in grounds) >= 4.5
+
+
+def test_a_picture_that_memory_could_not_hold_is_made_smaller():
+    assert fitting_dpi(96, (3000, 2000)) == 96
+    for size in ((6000, 12000), (100, 200_000), (50_000, 50_000)):
+        scale = fitting_dpi(600, size) / 96
+        width, height = size[0] * scale, size[1] * scale
+        assert width * height <= 64_000_001 and max(width, height) <= 65_536
