@@ -112,7 +112,7 @@ def _draw_output(axes: Axes, row: int, output: OutputEquality, theme: Theme) -> 
 
 def _words(output: OutputEquality) -> str:
     if output.verdict == "bitwise":
-        return f"bitwise · {output.total:,} elements" if output.total else "bitwise"
+        return f"bitwise · {output.total:,} element{'' if output.total == 1 else 's'}" if output.total else "bitwise"
     if not output.total or output.max_abs is None:
         return f"{output.verdict} · {tail(output.reason, 44)}" if output.reason else output.verdict
     return f"{output.verdict} · {output.mismatched:,} of {output.total:,} differ, by at most {scientific(output.max_abs)}"
