@@ -15,7 +15,7 @@ from torch._inductor.utils import fresh_cache
 import hyperviz as hv
 from hyperviz.graph import copy_graph_module
 
-LAYERS, ROUNDS, TARGET = 1, 2, 0.05
+LAYERS, ROUNDS, TARGET = 1, 5, 0.05
 
 
 def through_hyperviz(joint):
