@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from torch import fx
 
 from hyperviz.analysis.memory import Memory, written
+from hyperviz.analysis.merged import merge_as_torch
 from hyperviz.analysis.roles import Placement, classify
 from hyperviz.graph.kinds import is_getitem, is_object_attribute, operator_name
 
@@ -44,8 +45,13 @@ def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eag
     Args:
         graph: an FX graph, with or without fake values.
         mode: ``"off"``, ``"regional"`` or ``"full"``.
-        strategy: ``"runs"`` compiles all that may be; ``"annotated"`` only nodes that carry the tag already, a run for each id.
+        strategy: ``"runs"`` compiles all that may be; ``"annotated"`` only nodes that carry the tag already, a run for each id;
+            ``"merged"`` what ``"runs"`` does, grouped and ordered by torch itself, which is quadratic (full mode is one region
+            anyway, and has no use for it).
         keep_eager: names, targets and module paths, or globs of them, that stay eager.
+
+    Raises:
+        ValueError: for ``"merged"`` on a torch that has no regional Inductor.
     """
     keep_eager = tuple(keep_eager)
     order = with_getitems_beside_producers(graph)
@@ -67,7 +73,11 @@ def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eag
             notes.append(f"{len(groups)} regions, not one: effects that nothing may be moved across stand between them")
     else:
         groups = _runs_without_outside_writes(order, reasons, placements, key, graph)
-    return Regions(order, [_with_objects(group) for group in groups], placements, reasons, notes)
+    groups = [_with_objects(group) for group in groups]
+    if strategy == "merged" and mode == "regional" and groups and graph.owning_module is not None:
+        merged = merge_as_torch(graph.owning_module, (node for group in groups for node in group), TAG)
+        order, groups, notes = merged.order, merged.groups, merged.notes
+    return Regions(order, groups, placements, reasons, notes)
 
 
 def with_getitems_beside_producers(graph: fx.Graph) -> list[fx.Node]:

@@ -24,7 +24,8 @@ class PassConfig:
             is compiled, not here.
         region_strategy: ``"runs"``: regions are the maximal runs of consecutive compilable nodes; ``"annotated"``: only what was
             annotated with ``torch.fx.traceback.annotate({"compile_with_inductor": …})``, a run for each annotation, each with
-            its own settings.
+            its own settings; ``"merged"``: for comparison, what torch's regional Inductor makes of tags without region ids: it
+            groups by data edges alone, and neither overlap nor the order of effects survives.
         numerics: ``"default"`` forces ``eager_numerics.division_rounding`` where torch has it and nothing else; ``"exact"`` is
             the control: regions run torch's own kernels inside the compiled wrapper (``torch._inductor.lite_mode_options``), so
             that a difference is never rounding.

@@ -94,7 +94,7 @@ def tag(regions: Regions, plan: Plan, strategy: str) -> None:
                 entry: dict[str, object] = {"inductor_configs": dict(region.settings)}
                 if strategy == "runs":
                     entry["inductor_region"] = region.name
-                else:
+                elif strategy == "annotated":
                     entry = {**((node.meta.get("custom") or {}).get(TAG) or {}), **entry}
                 node.meta.setdefault("custom", {})[TAG] = entry
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hyperviz.snapshot.graph import GraphSnapshot
 
 MODES = ("off", "regional", "full")
-STRATEGIES = ("runs", "annotated")
+STRATEGIES = ("runs", "annotated", "merged")
 ROLES = ("placeholder", "compute", "collective", "wait", "effect", "eager", "output")
 
 
@@ -87,6 +87,11 @@ class Plan:
         """How many nodes the regions hold."""
         return sum(len(region) for region in self.regions)
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """Mode and counts."""
         what = f"{len(self.regions)} region{'' if len(self.regions) == 1 else 's'}"
         return f"{self.mode} · {what} · {self.num_compiled} nodes compiled · {len(self.eager)} eager"
+
+    def __str__(self) -> str:
+        return " · ".join(filter(None, [self.summary, self.graph.caveat]))
