@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from hyperviz.graph.collectives import find_collectives
 from hyperviz.graph.provenance import module_path
 from hyperviz.graph.sources import user_line
 from hyperviz.snapshot import GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
@@ -25,6 +26,7 @@ def take_snapshot(
     state_fqns: Sequence[str] = (),
     state_is_param: Sequence[bool] = (),
     input_names: Sequence[str] = (),
+    group_sizes: Mapping[str, int] | None = None,
 ) -> GraphSnapshot:
     """Describes any FX graph; a fact that its nodes do not carry stays empty.
 
@@ -35,10 +37,12 @@ def take_snapshot(
         state_fqns: names of the parameters and buffers that the leading placeholders stand for.
         state_is_param: for each of them, whether it is a parameter; buffers where left out.
         input_names: names of the inputs that the remaining placeholders stand for.
+        group_sizes: name → number of ranks of process groups that may not be up.
 
     Returns:
         One ``NodeSnapshot`` per node, in execution order.
     """
+    fake = graph_module.meta.get("fake_world")  # stands with the graph itself, so that no way to a picture loses it
     names = [*state_fqns, *input_names]
     kinds = ["parameter" if is_param else "buffer" for is_param in state_is_param]
     kinds += ["buffer"] * (len(state_fqns) - len(kinds))
@@ -53,7 +57,7 @@ def take_snapshot(
             nodes.append(_describe(node, _value(node, graph_module), present, name, kind))
         else:
             nodes.append(_describe(node, _value(node, graph_module), present, target_name(node)))
-    return GraphSnapshot(tuple(nodes), title, tuple(notes), dict(versions()))
+    return GraphSnapshot(tuple(nodes), title, tuple(notes), dict(versions()), find_collectives(graph_module.graph, group_sizes), fake)
 
 
 def _describe(node: fx.Node, value: object, present: set[str], target: str, kind: str = "") -> NodeSnapshot:

@@ -11,6 +11,9 @@ from torch.fx.node import _side_effectful_functions
 COMMUNICATION_NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd", "c10d", "symm_mem", "_dtensor")
 OFFLOAD_NAMESPACES = ("ao",)
 _P2P = ("isend", "irecv", "batch_p2p_ops", "send", "recv_", "recv_any_source_")
+_ALLOCATIONS = frozenset(
+    ("aten", name) for name in ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted")
+)
 _CALLS = ("call_function", "call_method", "call_module")
 
 
@@ -65,6 +68,22 @@ def is_getitem(node: fx.Node) -> bool:
         return False
     value = node.args[0].meta.get("val")
     return isinstance(value, (tuple, list)) or (value is None and isinstance(node.args[1], int) and _has_many_results(node.args[0]))
+
+
+def is_view(node: fx.Node) -> bool:
+    """Whether the operator's schema says that all it returns is a view of its first argument, to which it writes nothing."""
+    schema = schema_of(node.target) if node.op == "call_function" else None
+    if schema is None or not schema.returns or not schema.arguments or not node.args or not isinstance(node.args[0], fx.Node):
+        return False
+    alias = schema.arguments[0].alias_info
+    return alias is not None and not alias.is_write and all(result.alias_info is not None for result in schema.returns)
+
+
+def is_work(node: fx.Node) -> bool:
+    """Whether the node computes: a call that is no communication, no effect, no view, and does not merely allocate."""
+    if not is_call(node) or is_communication(node) or is_getitem(node) or is_view(node) or has_registered_effect(node.target):
+        return False
+    return operator_name(node.target) not in _ALLOCATIONS and operator_name(node.target)[0] not in OFFLOAD_NAMESPACES
 
 
 def _has_many_results(node: fx.Node) -> bool:

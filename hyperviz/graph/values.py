@@ -139,6 +139,25 @@ def num_bytes(value: object) -> int | None:
     return total
 
 
+def hinted_bytes(value: object) -> int | None:
+    """Bytes of the tensors in a value, with a symbolic size by its hint; None where a size has none."""
+    total = 0
+    for tensor in tensors_of(value):
+        count = hinted(tensor.numel())
+        if count is None:
+            return None
+        total += count * tensor.element_size()
+    return total
+
+
+def hinted(size: object) -> int | None:
+    """A whole number as it is, a symbolic one by the value that it had when the graph was traced; None where it had none."""
+    if type(size) is int:
+        return size
+    hint = getattr(getattr(size, "node", None), "hint", None)
+    return hint if type(hint) is int else None
+
+
 def total_bytes(values: Iterable[object]) -> int | None:
     """Sum of ``num_bytes``; None where one is not known."""
     sizes: Sequence[int | None] = [num_bytes(value) for value in values]

@@ -2,9 +2,10 @@
 
 from hyperviz.snapshot.compilation import CompileReport, Progress, RegionReport
 from hyperviz.snapshot.equality import VERDICTS, Equality, OutputEquality
-from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot
+from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot, not_run
 from hyperviz.snapshot.json import from_json, to_json
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
+from hyperviz.snapshot.schedule import Collective
 from hyperviz.snapshot.setting import Setting
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
 
@@ -14,6 +15,7 @@ __all__ = [
     "ROLES",
     "STRATEGIES",
     "VERDICTS",
+    "Collective",
     "CompileReport",
     "Equality",
     "GraphSnapshot",
@@ -30,5 +32,6 @@ __all__ = [
     "Timing",
     "Timings",
     "from_json",
+    "not_run",
     "to_json",
 ]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from hyperviz.snapshot.schedule import Collective
+
 PHASES = ("forward", "backward")
+
+
+def not_run(num_ranks: int) -> str:
+    """What is said of everything that was captured for ranks that do not exist."""
+    return f"fake world of {num_ranks:,} rank{'' if num_ranks == 1 else 's'}: not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +99,23 @@ class GraphSnapshot:
     Attributes:
         nodes: in execution order.
         title: what a picture of it is called.
-        notes: sentences that every picture of it must carry, as in "fake world of 8 ranks: not run".
+        notes: sentences that every picture of it must carry.
         versions: name → version of what made it, as in ``{"torch": "2.13.0"}``.
+        collectives: its communication, in the order of launches.
+        fake_world: how many ranks the world has that it was captured for, where those ranks do not exist; None for a graph that can run.
     """
 
     nodes: tuple[NodeSnapshot, ...]
     title: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    collectives: tuple[Collective, ...] = ()
+    fake_world: int | None = None
+
+    @property
+    def caveat(self) -> str:
+        """What every picture of it says first: that it was not run; empty for a graph that can run."""
+        return "" if self.fake_world is None else not_run(self.fake_world)
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -17,7 +17,7 @@ from hyperviz.snapshot.graph import GraphSnapshot
 from hyperviz.snapshot.plan import MODES, ROLES, Plan
 from hyperviz.snapshot.timing import Timings
 
-FORMAT, VERSION = "hyperviz", 1
+FORMAT, VERSION = "hyperviz", 2
 KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings)}
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT, _TUPLE = "$float", "$tuple"
@@ -198,6 +198,9 @@ def _check_graph(graph: GraphSnapshot, where: str) -> None:
             if name not in known:
                 raise ValueError(f"{where}.nodes[{index}].inputs must name earlier nodes, got {_short(name)}")
         known.add(node.name)
+    for index, collective in enumerate(graph.collectives):
+        if unknown := {collective.launch, *collective.waits, *collective.compute_inside} - known:
+            raise ValueError(f"{where}.collectives[{index}] must name nodes of the graph, got {_short(min(unknown))}")
 
 
 def _check_plan(plan: Plan) -> None:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import pytest
 
 from hyperviz.snapshot import (
+    Collective,
     CompileReport,
     Equality,
     GraphSnapshot,
@@ -32,6 +33,7 @@ GRAPH = GraphSnapshot(
     "שלום \ud800 👩",
     ("note",),
     {"torch": "2.13.0"},
+    (Collective("mm", (), "all_gather", "0", None, 24, "", ("mm",)),),
 )
 SETTINGS = {"a": True, "b": 1, "c": 1.5, "d": None, "e": "x", "f": [1, (2, [3])], "g": {"h": (math.inf,)}}
 PLAN = Plan(
@@ -97,7 +99,7 @@ def changed(path, value):
         (to_json(PLAN)[:-20], "a saved snapshot must be JSON"),
         ("[]", 'must be an object with "format": "hyperviz", got []'),
         ('{"nodes": []}', 'must be an object with "format": "hyperviz"'),
-        (changed(["version"], 2), "version must be 1, which this hyperviz reads, got 2"),
+        (changed(["version"], 1), "version must be 2, which this hyperviz reads, got 1"),
         (changed(["kind"], "Plam"), "kind must be one of GraphSnapshot, Plan, CompileReport, Equality, Timings, got 'Plam'"),
         (changed(["kind"], []), "kind must be one of"),
         (changed(["data"], ...), "must hold data"),
@@ -113,6 +115,7 @@ def changed(path, value):
         (changed(["data", "graph", "nodes", 1, "source", "line"], 1.5), "source.line must be a whole number, got 1.5"),
         (changed(["data", "graph", "nodes", 1, "source", "line"], True), "source.line must be a whole number, got True"),
         (changed(["data", "graph", "nodes", 1, "tensors", 0, "shape", 0], None), "shape[0] must be a whole number or text, got None"),
+        (changed(["data", "graph", "collectives", 0, "launch"], "y"), "data.graph.collectives[0] must name nodes of the graph, got 'y'"),
         (changed(["data", "roles", "mm"], "computer"), "data.roles['mm'] must be one of"),
         (changed(["data", "roles", "mm"], ...), "data.roles must give every node a role, got none for 'mm'"),
         (changed(["data", "regions", 0, "name"], "first"), "data.regions[0].name must be \"region_\" and a number, got 'first'"),
