@@ -44,7 +44,8 @@ class JointGraph:
 
     def __repr__(self) -> str:
         nodes, gradients = len(self.graph_module.graph.nodes), len(self.output_names) - 1
-        return f"JointGraph of {self.title}: {nodes} nodes, loss and {gradients} gradients"
+        world = f"; {self.world.note}" if self.world else ""
+        return f"JointGraph of {self.title}: {nodes} nodes, loss and {gradients} gradients{world}"
 
     @property
     def num_state_inputs(self) -> int:

@@ -187,7 +187,9 @@ def _finish(graph_module: fx.GraphModule, step: Step, world: FakeWorld | None) -
     graph_module.recompile()
     alive = set(graph.nodes)
     write_provenance(graph, next((node for node in backward if node in alive and node.op != "output"), None))
-    about_world = world.note if world else rewrite_gathers(graph_module)
+    if world is not None:
+        graph_module.meta["fake_world"] = world.size
+    about_gathers = "" if world else rewrite_gathers(graph_module)
     return JointGraph(
         graph_module=graph_module,
         example_inputs=tuple(node.meta["val"] for node in placeholders),
@@ -196,7 +198,7 @@ def _finish(graph_module: fx.GraphModule, step: Step, world: FakeWorld | None) -
         input_spec=spec,
         output_names=("loss", *(f"grad of {fqn}" for fqn, is_param in zip(state.fqns, state.is_param, strict=True) if is_param)),
         title=type(step.model).__name__,
-        notes=(*([about_world] if about_world else []), *_notes(spec), *_fused_notes(step.model)),
+        notes=(*([about_gathers] if about_gathers else []), *_notes(spec), *_fused_notes(step.model)),
         world=world,
     )
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from hyperviz.snapshot import not_run
+
 _REGISTRIES = ("_pg_map", "_pg_names", "_pg_group_ranks", "_pg_backend_config", "_pg_to_tag", "_tags_to_pg")
 
 
@@ -40,7 +42,7 @@ class FakeWorld:
     @property
     def note(self) -> str:
         """What every picture of it says."""
-        return f"fake world of {self.size} ranks: not run"
+        return not_run(self.size)
 
     @property
     def refusal(self) -> str:

@@ -95,7 +95,8 @@ def _figure(picture: Scene, theme: Theme, smallest: float) -> Figure:
 def _words(picture: Scene, theme: Theme) -> Iterator[Words]:
     """Everything that is written, but for the nodes."""
     for line in picture.lines:
-        yield Words(MARGIN, line.y, line.words, line.size, theme.ink, bold=line.kind == "title")
+        color = theme.alarm if line.kind == "caveat" else theme.ink
+        yield Words(MARGIN, line.y, line.words, line.size, color, bold=line.kind in ("title", "caveat"))
     for panel in picture.panels:
         yield Words(panel.box[0], panel.box[1] - HEADING + 4, panel.heading, picture.heading_size, theme.ink, bold=True)
     for band in picture.bands:

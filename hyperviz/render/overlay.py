@@ -11,7 +11,7 @@ def overlay(plan: Plan) -> dict:
     """A plan as JSON-able data for a view that already holds a picture of the plan's graph.
 
     Returns:
-        ``mode``, ``title`` and ``subtitle``: text; ``notes``: the plan's sentences;
+        ``mode``, ``title``, ``subtitle`` and ``caveat``: text; ``notes``: the plan's sentences;
         ``nodes``: name → ``[role, region number or None, paint index or None, badge]``;
         ``regions``: one dictionary for each region, in execution order, with ``number``, ``name``, ``phase``, ``num_nodes``, ``paint``,
         ``flops``, ``bytes_in`` and ``bytes_out``;
@@ -21,7 +21,8 @@ def overlay(plan: Plan) -> dict:
     return {
         "mode": plan.mode,
         "title": title(plan),
-        "subtitle": str(plan),
+        "subtitle": plan.summary,
+        "caveat": plan.graph.caveat,
         "notes": list(plan.notes),
         "nodes": {name: _look(role, region_of.get(name)) for name, role in plan.roles.items()},
         "regions": [_region(region) for region in plan.regions],

@@ -53,7 +53,7 @@ def html(
     equalities, reports, versions = equalities or {}, reports or {}, versions or {}
     title = next((plan.graph.title for plan in plans.values() if plan.graph.title), "") or "hyperviz report"
     sections = [
-        _header(title, versions, command),
+        _header(title, _caveats(plans), versions, command),
         tables.summary(plans, timings, equalities, reports),
         _picture(plans) if plans else "",
         _timings(timings) if timings else "",
@@ -85,13 +85,19 @@ def _read(name: str) -> str:
     return files("hyperviz.render").joinpath(name).read_text(encoding="utf-8")
 
 
-def _header(title: str, versions: Mapping[str, str], command: str) -> Html:
+def _caveats(plans: Mapping[str, Plan]) -> list[str]:
+    """That graphs on this page were not run, each sentence once."""
+    return list(dict.fromkeys(plan.graph.caveat for plan in plans.values() if plan.graph.caveat))
+
+
+def _header(title: str, caveats: list[str], versions: Mapping[str, str], command: str) -> Html:
     made = " · ".join(f"{name} {version}" for name, version in versions.items())
     buttons = [
         tag("button", "Light or dark", type="button", id="theme"),
         tag("button", "Save the data", type="button", id="save-data"),
     ]
-    parts = [tag("h1", title), tag("p", made, class_="quiet") if made else ""]
+    parts = [tag("h1", title), *(tag("p", caveat, class_="caveat") for caveat in caveats)]
+    parts += [tag("p", made, class_="quiet") if made else ""]
     parts += [tag("p", "Made by ", tag("code", command), class_="quiet")] if command else []
     return tag("header", tag("div", *parts), tag("div", *buttons, class_="buttons"))
 

@@ -29,14 +29,18 @@ def summary(
                 len(plan.regions) if plan else None,
                 f"{plan.num_compiled:,} of {len(plan.graph):,}" if plan else None,
                 f"{report.seconds:.1f} s" if report else None,
-                milliseconds(timing.median_ms) if timing else None,
+                milliseconds(timing.median_ms) if timing else _not_run(plan),
                 ratio if ratio else ("baseline" if timing else None),
                 scaled(timing.peak_bytes, "B") if timing else None,
-                verdict(equalities[label].verdict) if label in equalities else None,
+                verdict(equalities[label].verdict) if label in equalities else _not_run(plan),
             )
         )
     headings = ("", "Regions", "Nodes compiled", "Compiled in", "Median step", f"Against {first or 'the first'}", "Peak memory", "Results")
     return table("At a glance", headings, rows, numeric=(1, 2, 3, 4, 6)) if rows else Html("")
+
+
+def _not_run(plan: Plan | None) -> str | None:
+    return "not run" if plan and plan.graph.caveat else None
 
 
 def verdict(word: str) -> Html:

@@ -15,6 +15,8 @@ from hyperviz.render.placement import Box, Point
 from hyperviz.snapshot import GraphSnapshot, NodeSnapshot, Plan
 
 MARGIN = 24.0
+_CAVEAT = 1.4
+"""Size of the words that a graph was not run: larger than all but the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Line:
     """Words at the left margin.
 
     Attributes:
-        kind: ``"title"``, ``"subtitle"``, ``"fact"`` or ``"note"``.
+        kind: ``"title"``, ``"subtitle"``, ``"caveat"``, ``"fact"`` or ``"note"``.
         words: what is written.
         y: of the baseline.
         size: of the font.
@@ -95,6 +97,7 @@ class Scene:
         unit: font size of legend and notes; it grows with the picture, so that they can be read when all is seen.
         title: the first line.
         subtitle: mode and counts.
+        caveat: that the graph was not run, in a line of its own; empty for one that can run.
         facts: sentences below them, about the graph and the layout.
         notes: sentences at the foot, about the plan; there is room for one even where there is none, so that all plans of a graph fit
             into each other's picture.
@@ -109,6 +112,7 @@ class Scene:
     unit: float
     title: str
     subtitle: str
+    caveat: str
     facts: tuple[str, ...]
     notes: tuple[str, ...]
     panels: tuple[Panel, ...]
@@ -119,12 +123,13 @@ class Scene:
 
     @property
     def lines(self) -> list[Line]:
-        """Title, subtitle, facts and notes where they stand."""
+        """Title, subtitle, caveat, facts and notes where they stand."""
         unit, y = self.unit, MARGIN
         lines = []
         for kind, scale, words in (
             ("title", 1.7, self.title),
             ("subtitle", 1.15, self.subtitle),
+            *([("caveat", _CAVEAT, self.caveat)] if self.caveat else []),
             *(("fact", 1.0, fact) for fact in self.facts),
         ):
             lines.append(Line(kind, words, y + unit * scale, unit * scale))
@@ -152,7 +157,8 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     facts = tuple(cut(fact, 160) for fact in (*plan.graph.notes, *placed.notes, *empty))
     notes = tuple(cut(note, 160) for note in plan.notes) or ("",)
     unit = min(max(11.0, placed.size[0] / 110), 40.0)
-    top = MARGIN + unit * (4.8 + 1.5 * len(facts))
+    caveat = plan.graph.caveat
+    top = MARGIN + unit * (4.8 + 1.5 * len(facts) + (_CAVEAT + 0.5 if caveat else 0))
     width = max(placed.size[0] + 2 * MARGIN, unit * 62)
     legend_top = top + placed.size[1] + unit
     entries, legend_height = legend(MARGIN, legend_top, width - 2 * MARGIN, unit / 11)
@@ -162,7 +168,9 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     panels = tuple(Panel(panel.heading, panel.phase, shift.box(panel.box)) for panel in placed.panels)
     bands = tuple(Band(band.module, band.x + shift.dx, band.top + top, band.bottom + top) for band in placed.bands)
     size = (width, legend_top + legend_height + unit * 1.5 * len(notes) + MARGIN)
-    return Scene(size, unit, title(plan), str(plan), facts, notes, panels, bands, _edge_marks(plan.graph, placed, shift), nodes, entries)
+    return Scene(
+        size, unit, title(plan), plan.summary, caveat, facts, notes, panels, bands, _edge_marks(plan.graph, placed, shift), nodes, entries
+    )
 
 
 def title(plan: Plan) -> str:

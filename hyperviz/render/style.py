@@ -55,6 +55,7 @@ _COLOURS = (
     (".hv-paper", "fill", "paper"),
     (".hv-panel>rect", "fill", "panel"),
     (".hyperviz text", "fill", "ink"),
+    (".hyperviz .hv-caveat", "fill", "alarm"),
     (".hv-band path", "stroke", "faint"),
     (".hv-edge", "stroke", "faint"),
     (".hyperviz .hv-tip", "fill", "faint"),

@@ -48,10 +48,14 @@ def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="hyperviz" id="{prefix}" '
         f'{size} viewBox="0 0 {width} {height}" '
-        f'role="img" aria-label="{text_of(picture.title)}: {text_of(picture.subtitle)}" fill="{LIGHT.neutral}" stroke="none">'
+        f'role="img" aria-label="{text_of(_spoken(picture))}" fill="{LIGHT.neutral}" stroke="none">'
         f"<style>{style(prefix, paints)}</style><defs>{''.join(_defs(prefix, paints))}</defs>"
         f'<g class="hv-viewport">{body}</g></svg>'
     )
+
+
+def _spoken(picture: Scene) -> str:
+    return f"{picture.title}: {' · '.join(filter(None, [picture.subtitle, picture.caveat]))}"
 
 
 def text_of(text: str) -> str:
@@ -88,7 +92,7 @@ def _body(picture: Scene, still: bool) -> Iterator[str]:
 
 
 def _line(line: Line) -> str:
-    font = _font(line.size, 700 if line.kind == "title" else 400)
+    font = _font(line.size, 700 if line.kind in ("title", "caveat") else 400)
     return f'<text class="hv-words hv-{line.kind}" x="{MARGIN:.0f}" y="{line.y:.0f}" style="{font}">{text_of(line.words)}</text>'
 
 

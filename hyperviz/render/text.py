@@ -23,7 +23,9 @@ def text(plan: Plan) -> str:
 
 def _lines(plan: Plan) -> Iterator[str]:
     yield clean(plan.graph.title or "Graph")
-    yield f"{plan} · {plural(len(plan.graph), 'node')}"
+    if plan.graph.caveat:
+        yield plan.graph.caveat
+    yield f"{plan.summary} · {plural(len(plan.graph), 'node')}"
     yield from (f"note: {clean(note)}" for note in (*plan.graph.notes, *plan.notes))
     if plan.regions:
         yield ""

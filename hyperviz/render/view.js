@@ -15,7 +15,7 @@
 
 /**
  * @typedef {[role: string, region: number | null, paint: number | null, badge: string]} Look
- * @typedef {{title: string, subtitle: string, notes: string[], nodes: Record<string, Look>}} Overlay what `hyperviz.render.overlay` returns
+ * @typedef {{title: string, subtitle: string, caveat: string, notes: string[], nodes: Record<string, Look>}} Overlay what `hyperviz.render.overlay` returns
  * @typedef {{name: string, element: SVGGElement, x: number, y: number, w: number, h: number, edges: Edge[]}} Node
  * @typedef {{from: string, to: string, element: SVGPathElement}} Edge
  * @typedef {object} Options
@@ -218,7 +218,7 @@ export const mount = (() => {
     write(svg.querySelector(".hv-subtitle"), overlay.subtitle);
     const lines = [...svg.querySelectorAll(".hv-note")];
     lines.forEach((line, index) => write(line, (index < lines.length - 1 ? overlay.notes.slice(index, index + 1) : overlay.notes.slice(index)).join(" · ")));
-    assign(svg, "aria-label", `${overlay.title}: ${overlay.subtitle}`);
+    assign(svg, "aria-label", `${overlay.title}: ${[overlay.subtitle, overlay.caveat].filter(Boolean).join(" · ")}`);
   }
 
   function badgeOf(element) {

@@ -18,10 +18,15 @@ VERDICT_WORDS = {
 
 
 def cards(plan: Plan, outcome: Outcome | None, stale: bool) -> Html:
-    """The row of three cards; what belongs to an earlier compile is marked so, in words and in looks."""
+    """The row of three cards; what belongs to an earlier compile is marked so, in words and in looks.
+
+    Above them, where the graph was not run, stands that it was not.
+    """
     age = f"of an earlier compile: {outcome.knobs}" if outcome and stale else ""
     equality, timings = (outcome.equality, outcome.timings) if outcome else (None, None)
-    return tag("div", _plan_card(plan, outcome, stale), _equality_card(equality, age), _timings_card(timings, age), kind="hv-cards")
+    caveat = plan.graph.caveat
+    row = _plan_card(plan, outcome, stale), _equality_card(equality, age, caveat), _timings_card(timings, age, caveat)
+    return Html((tag("p", caveat, kind="hv-not-run") if caveat else "") + tag("div", *row, kind="hv-cards"))
 
 
 def _card(question: str, sign: str, words: str, detail: str, look: str, age: str = "") -> Html:
@@ -43,8 +48,10 @@ def _plan_card(plan: Plan, outcome: Outcome | None, stale: bool) -> Html:
     return _card("What is compiled?", "", words, detail, "note")
 
 
-def _equality_card(equality: Equality | None, age: str) -> Html:
+def _equality_card(equality: Equality | None, age: str, caveat: str) -> Html:
     question = "Is it the same?"
+    if equality is None and caveat:
+        return _card(question, "", "Not run", caveat, "idle")
     if equality is None:
         return _card(question, "", "Not known yet", "Compile compares every output with the eager one", "idle")
     sign, words, look = VERDICT_WORDS.get(equality.verdict, ("?", equality.verdict, "note"))
@@ -54,9 +61,11 @@ def _equality_card(equality: Equality | None, age: str) -> Html:
     return _card(question, sign, words, detail, look, age)
 
 
-def _timings_card(timings: Timings | None, age: str) -> Html:
+def _timings_card(timings: Timings | None, age: str, caveat: str) -> Html:
     question = "What did it buy?"
     ratio = speedup(timings)
+    if timings is None and caveat:
+        return _card(question, "", "Not run", caveat, "idle")
     if timings is None or ratio is None:
         return _card(question, "", "Not known yet", "Compile times both side by side", "idle")
     first, last = timings.timings[0], timings.timings[-1]

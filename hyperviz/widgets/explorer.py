@@ -192,6 +192,9 @@ class Explorer(widgets.VBox):
             return
         outcome = Outcome(knobs, plan, report)
         self._settle(outcome, f"compiled {count(len(report.regions), 'region')} in {seconds(report.seconds)} ({knobs})")
+        if plan.graph.caveat:
+            self._say(f"Compiled. There is nothing to compare or to time: {plan.graph.caveat}.", log=True)
+            return
         for name, what, ask in (("equality", "Comparing", self._backend.compare), ("timings", "Timing", self._backend.benchmark)):
             if should_stop():
                 raise Stopped

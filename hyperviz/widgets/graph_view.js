@@ -28,12 +28,13 @@ function scaffold() {
     farther: button("−", "Zoom out (−)"),
     fit: make("button", { type: "button", title: "Show the whole graph (0)" }, "Fit"),
     toggle: make("button", { type: "button", title: "The same facts as a table (t)" }, "Table"),
+    caveat: make("strong", { class: "hv-not-run" }),
     notice: make("p", { class: "hv-notice", role: "status" }),
     canvas: make("div", { class: "hv-canvas" }),
     table: make("div", { class: "hv-nodes", tabindex: "0", hidden: true }),
     inspector: make("aside", { class: "hv-inspector", "aria-label": "Inspector", tabindex: "0" }),
   };
-  const bar = make("div", { class: "hv-bar", role: "toolbar", "aria-label": "Graph" }, parts.search, parts.count, make("span", { class: "hv-gap" }), parts.farther, parts.closer, parts.fit, parts.toggle);
+  const bar = make("div", { class: "hv-bar", role: "toolbar", "aria-label": "Graph" }, parts.search, parts.count, make("span", { class: "hv-gap" }), parts.caveat, parts.farther, parts.closer, parts.fit, parts.toggle);
   const main = make("div", { class: "hv-main" }, parts.canvas, parts.table, parts.inspector);
   parts.root = make("div", { class: "hv-live", role: "group", "aria-label": "Graph view" }, bar, parts.notice, main, make("p", { class: "hv-help" }, HELP));
   return parts;
@@ -142,6 +143,7 @@ class GraphPanel {
   }
 
   showNotice(words = this.model.get("notice")) {
+    this.parts.caveat.textContent = this.overlay?.caveat ?? "";
     this.parts.notice.textContent = words;
     this.parts.notice.hidden = !words;
   }

@@ -4,7 +4,7 @@
  * @typedef {{name: string, op: string, target: string, kind?: string, phase?: string, module?: string, twin?: string,
  *   inputs?: string[], users: string[], tensors?: [string, string, string, number|null][], bytes?: number,
  *   source?: string, function?: string, code?: string}} NodeFacts
- * @typedef {{mode: string, title: string, subtitle: string, notes: string[], nodes: Object<string, [string, number|null, number|null, string]>,
+ * @typedef {{mode: string, title: string, subtitle: string, caveat: string, notes: string[], nodes: Object<string, [string, number|null, number|null, string]>,
  *   regions: {number: number, name: string, phase: string, num_nodes: number}[], eager: Object<string, string>}} Overlay
  */
 
@@ -93,9 +93,10 @@ function inspectNothing(overlay) {
   return [
     make("h3", {}, overlay?.title || "Graph"),
     make("p", {}, overlay?.subtitle ?? ""),
+    overlay?.caveat ? make("p", { class: "hv-not-run" }, overlay.caveat) : null,
     make("p", { class: "hv-hint" }, "Click a node, or press an arrow key, to see what it is."),
     make("div", { class: "hv-keys" }, ...keys),
-  ];
+  ].filter(Boolean);
 }
 
 const COLUMNS = ["Node", "Role", "Region", "Operator", "Tensor", "Module", "Source", "Reason"];

@@ -28,17 +28,22 @@ class ResultTabs(widgets.Tab):
         super().__init__([self._plan, self._timings, self._equality, editor, logbook], titles=TITLES)
         self.add_class("hv-tabs")
         self.observe(lambda _: self._on_open(), "selected_index")
+        self._caveat = ""
         self.show_outcome(None)
 
     def show_plan(self, plan: Plan) -> None:
         """Fills the plan tab."""
         self._plan.children = [widgets.HTML(plan_tables(plan))]
+        if plan.graph.caveat != self._caveat:
+            self._caveat = plan.graph.caveat
+            self.show_outcome(self._outcome)
 
     def show_outcome(self, outcome: Outcome | None) -> None:
         """Fills the timings and the equality tab."""
+        self._outcome = outcome
         timings, equality = (outcome.timings, outcome.equality) if outcome else (None, None)
-        self._timings.children = [widgets.HTML(), *_timings(timings), *_report(outcome)]
-        self._equality.children = [widgets.HTML(), *_equality(equality)]
+        self._timings.children = [widgets.HTML(), *_timings(timings, self._caveat), *_report(outcome)]
+        self._equality.children = [widgets.HTML(), *_equality(equality, self._caveat)]
 
     def show_stale(self, words: str) -> None:
         """Marks what was compiled as out of date, with the reason; ``""`` says that it is not."""
@@ -53,15 +58,15 @@ class ResultTabs(widgets.Tab):
             self._editor.load()
 
 
-def _timings(timings: Timings | None) -> list[widgets.Widget]:
+def _timings(timings: Timings | None, caveat: str) -> list[widgets.Widget]:
     if timings is None:
-        return [_hint("Compile to time eager and compiled side by side, in interleaved rounds.")]
+        return [_not_run(caveat)] if caveat else [_hint("Compile to time eager and compiled side by side, in interleaved rounds.")]
     return [_figure(lambda theme: render.plot_timings(timings, theme=theme), "timings"), widgets.HTML(timings_table(timings))]
 
 
-def _equality(equality: Equality | None) -> list[widgets.Widget]:
+def _equality(equality: Equality | None, caveat: str) -> list[widgets.Widget]:
     if equality is None:
-        return [_hint("Compile to compare every output, bit for bit, with the eager one.")]
+        return [_not_run(caveat)] if caveat else [_hint("Compile to compare every output, bit for bit, with the eager one.")]
     return [_figure(lambda theme: render.plot_equality(equality, theme=theme), "equality"), widgets.HTML(equality_table(equality))]
 
 
@@ -82,6 +87,10 @@ def _image(figure: Figure) -> widgets.Image:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", bbox_inches="tight")
     return widgets.Image(value=buffer.getvalue(), format="svg+xml").add_class("hv-figure")
+
+
+def _not_run(caveat: str) -> widgets.HTML:
+    return widgets.HTML(tag("p", caveat, kind="hv-not-run"))
 
 
 def _hint(words: str) -> widgets.HTML:

@@ -25,8 +25,9 @@ def _capture():
 def test_the_program_sees_the_world_and_nothing_of_it_is_left():
     joint = _capture()
     assert not dist.is_initialized()
-    assert joint.notes[0] == "fake world of 8 ranks: not run"
-    assert hv.plan(joint).graph.notes == joint.notes
+    assert repr(joint).endswith("; fake world of 8 ranks: not run")
+    for program in (joint, joint.graph_module, hv.compile(joint).graph_module):
+        assert hv.plan(program).graph.fake_world == 8
     launches = [node for node in joint.graph_module.graph.nodes if str(node.target) == "_c10d_functional.all_reduce.default"]
     assert launches and all(isinstance(node.args[-1], str) for node in launches)
 

@@ -33,7 +33,7 @@ def sharded_step():
             node("output", ["loss", "wait_1"], op="output", target="output", phase=""),
         ),
         title="A sharded step",
-        notes=("Fake world of 8 ranks: not run.",),
+        notes=("captured for causal = True",),
         versions={"torch": "2.13.0"},
     )
 

@@ -80,7 +80,7 @@ def test_title_counts_notes_headings_and_legend_can_be_read(plan):
     for expected in (
         "A sharded step",
         "regional · 4 regions · 4 nodes compiled · 6 eager",
-        "Fake world of 8 ranks: not run.",
+        "captured for causal = True",
         "The plan's own sentence.",
         "Forward ↓",
         "Backward ↑",

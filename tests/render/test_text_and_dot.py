@@ -26,7 +26,7 @@ def test_the_text_says_all_that_the_picture_says(plan):
     assert text(plan).splitlines()[:10] == [
         "A sharded step",
         "regional · 4 regions · 4 nodes compiled · 6 eager · 14 nodes",
-        "note: Fake world of 8 ranks: not run.",
+        "note: captured for causal = True",
         "note: The plan's own sentence.",
         "",
         "region    phase     nodes  work     in    out   from  to",

@@ -1,5 +1,7 @@
 """The explorer on a hand-made backend: knobs, compile, stop, errors, and what is stale."""
 
+import dataclasses
+
 import pytest
 from hand_made import HOSTILE, HandMadeBackend
 
@@ -188,3 +190,16 @@ def test_settings_are_listed_when_their_tab_is_opened(explore):
     assert "settings" not in explorer._backend.calls
     explorer._tabs.selected_index = 3
     assert explorer._backend.calls[-1] == "settings"
+
+
+def test_what_was_not_run_says_so_above_everything_and_asks_for_no_compile(explore):
+    backend = HandMadeBackend()
+    backend.graph = dataclasses.replace(backend.graph, fake_world=64)
+    explorer = explore(backend, Knobs("regional"))
+    assert explorer._cards.value.startswith('<p class="hv-not-run">fake world of 64 ranks: not run</p>')
+    assert explorer._cards.value.count("Not run") == 2 and "Not known yet" not in explorer._cards.value
+    for tab in (explorer._tabs._timings, explorer._tabs._equality):
+        assert "fake world of 64 ranks: not run" in tab.children[1].value
+    compiled(explorer)
+    assert backend.calls == ["plan", "compile"] and explorer.report is not None
+    assert "Compiled. There is nothing to compare or to time: fake world of 64 ranks: not run." in explorer._message.value
