@@ -4,6 +4,7 @@ from hyperviz.api import apply_passes, benchmark, compare, compile, explore, exp
 from hyperviz.capture import FakeWorld, JointGraph, trace
 from hyperviz.distributed import Link, RankError, launch
 from hyperviz.passes import (
+    BucketPass,
     CompiledGraph,
     CompiledRegion,
     FSDPPass,
@@ -15,6 +16,7 @@ from hyperviz.passes import (
 )
 
 __all__ = [
+    "BucketPass",
     "CompiledGraph",
     "CompiledRegion",
     "FSDPPass",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from torch import fx, nn
@@ -62,8 +63,15 @@ def parallelised(joint: Graph, config: PassConfig, module_names: Any = ()) -> Gr
         context["shard_group"] = fake_group(config, world.size, world.rank)
     pipeline.run(graph_module, config, **context)
     graph_module.meta[_DONE] = tuple(graph_pass.name for graph_pass in pipeline.passes)
-    plan = graph_module.meta.get(KEY)
-    return with_graph(joint, graph_module, *([str(plan)] if plan else []))
+    return with_graph(joint, graph_module, *_sentences(graph_module))
+
+
+def _sentences(graph_module: fx.GraphModule) -> Iterator[str]:
+    """What each pass did, for every picture of the graph to say."""
+    if plan := graph_module.meta.get(KEY):
+        yield str(plan)
+    if buckets := graph_module.meta.get("buckets"):
+        yield buckets.sentence
 
 
 def runnable(joint: Graph) -> Graph:

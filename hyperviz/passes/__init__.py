@@ -2,6 +2,7 @@
 
 from hyperviz.passes.agreement import check_same_order
 from hyperviz.passes.base import GraphPass, PassPipeline
+from hyperviz.passes.buckets import BucketPass
 from hyperviz.passes.compiled import CompiledGraph, CompiledRegion
 from hyperviz.passes.config import PassConfig
 from hyperviz.passes.errors import RegionCompileError
@@ -10,6 +11,7 @@ from hyperviz.passes.inductor import InductorPass
 from hyperviz.passes.settings import check_settings, list_settings, parse_setting
 
 __all__ = [
+    "BucketPass",
     "CompiledGraph",
     "CompiledRegion",
     "FSDPPass",

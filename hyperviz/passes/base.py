@@ -48,9 +48,11 @@ class PassPipeline:
     @classmethod
     def parallel(cls, config: PassConfig) -> PassPipeline:
         """The passes that a config asks for before the terminal one: their result is an authoritative graph again."""
+        from hyperviz.passes.buckets import BucketPass
         from hyperviz.passes.fsdp import FSDPPass
 
-        return cls((FSDPPass(),) if config.fsdp_enabled else ())
+        asked = {FSDPPass: config.fsdp_enabled, BucketPass: config.bucket_enabled}
+        return cls(tuple(graph_pass() for graph_pass, wanted in asked.items() if wanted))
 
     @classmethod
     def terminal(cls, config: PassConfig) -> PassPipeline:

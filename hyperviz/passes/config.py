@@ -38,6 +38,9 @@ class PassConfig:
             for one level and ``**`` for any number. A parameter belongs to the innermost; ``""``, and nothing, is the model itself.
         fsdp_group: name of the process group to shard over; empty for all ranks.
         reshard_after_forward: whether gathered parameters are freed after the forward, and gathered again in the backward.
+        bucket_enabled: whether the collectives of one module are merged.
+        bucket_bytes: the most that one bucket holds, in bytes of whole parameters or gradients; a parameter that is larger has one to
+            itself. None for no limit: a bucket for each module, phase and dtype.
 
     Raises:
         ValueError: a value is not one of those allowed; the message names them.
@@ -53,6 +56,8 @@ class PassConfig:
     fsdp_wrap: tuple[str, ...] = ()
     fsdp_group: str = ""
     reshard_after_forward: bool = True
+    bucket_enabled: bool = False
+    bucket_bytes: int | None = None
 
     def __post_init__(self) -> None:
         _check_choice("inductor_mode", self.inductor_mode, MODES)
@@ -65,14 +70,14 @@ class PassConfig:
             raise ValueError(f"keep_eager must hold names, operators, module paths or globs as text, got {self.keep_eager!r}")
         object.__setattr__(self, "keep_eager", keep)
         self._check_fsdp()
+        _check_flag("bucket_enabled", self.bucket_enabled)
+        _check_count("bucket_bytes", self.bucket_bytes, 1, "None for no limit")
         object.__setattr__(self, "inductor_configs", immutable_dict(self.inductor_configs))
 
     def _check_fsdp(self) -> None:
         for name in ("fsdp_enabled", "reshard_after_forward"):
             _check_flag(name, getattr(self, name))
-        degree = self.fsdp_degree
-        if degree is not None and (not isinstance(degree, int) or isinstance(degree, bool) or degree < 1):
-            raise ValueError(f"fsdp_degree must be ≥ 1, or None for all ranks, got {degree!r}")
+        _check_count("fsdp_degree", self.fsdp_degree, 1, "None for all ranks")
         if not isinstance(self.fsdp_group, str):
             raise ValueError(f"fsdp_group must be the name of a process group, got {self.fsdp_group!r}")
         wrap = (self.fsdp_wrap,) if isinstance(self.fsdp_wrap, str) else self.fsdp_wrap
@@ -102,6 +107,13 @@ def near_miss(name: object, known: list[str] | tuple[str, ...]) -> str:
 def _check_flag(subject: str, value: object) -> None:
     if not isinstance(value, bool):
         raise ValueError(f"{subject} must be True or False, got {value!r}")
+
+
+def _check_count(subject: str, value: object, least: int, none: str = "") -> None:
+    if none and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{subject} must be ≥ {least}{f', or {none}' if none else ''}, got {value!r}")
 
 
 def _check_choice(subject: str, value: object, allowed: tuple[str, ...]) -> None:
