@@ -8,6 +8,7 @@ from torch import fx
 
 from hyperviz.analysis.cost import flops, inputs_of, outputs_of, value_bytes
 from hyperviz.analysis.regions import TAG, Regions, find_regions
+from hyperviz.graph.kinds import is_getitem
 from hyperviz.snapshot import GraphSnapshot, Plan, Region
 
 
@@ -47,7 +48,15 @@ def plan_of(regions: Regions, graph: GraphSnapshot, *, mode: str, strategy: str,
         ),
         eager={node.name: reason for node, reason in regions.reasons.items()},
         notes=tuple(regions.notes),
+        order=_order(regions, graph),
     )
+
+
+def _order(regions: Regions, graph: GraphSnapshot) -> tuple[str, ...]:
+    """The order that the compiled graph runs in, where it is another; a ``getitem`` beside its producer makes no other."""
+    names = [node.name for node in regions.order if not is_getitem(node)]
+    wanted = set(names)
+    return () if names == [node.name for node in graph.nodes if node.name in wanted] else tuple(node.name for node in regions.order)
 
 
 def group_settings(group: Sequence[fx.Node], settings: Mapping[str, object], strategy: str) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 import warnings
@@ -21,9 +22,10 @@ from hyperviz.passes.base import GraphPass
 from hyperviz.passes.compiled import CompiledRegion
 from hyperviz.passes.config import PassConfig
 from hyperviz.passes.errors import RegionCompileError, describe_cause
+from hyperviz.passes.proof import check_order
 from hyperviz.passes.region import ExtractedRegion, extract, replace
 from hyperviz.passes.settings import check_settings
-from hyperviz.snapshot import CompileReport, Plan, Progress, RegionReport
+from hyperviz.snapshot import CompileReport, OrderCheck, Plan, Progress, RegionReport
 
 logger = logging.getLogger(__name__)
 
@@ -152,10 +154,12 @@ class _Compilation:
                 self._share(region, leader)
 
     def install(self, original: fx.GraphModule) -> None:
-        """Put the compiled graph into the original; from here on nothing can fail."""
+        """Put the compiled graph into the original, once its order has been compared with the plan."""
         done = [region for region in self.extracted if region.name in self.artifacts]
         targets = {region.name: _free_name(original, region.name) for region in done}
         graph = replace(self.graph_module, self.regions.order, done, lambda region: targets[region.name])
+        plan = self._final_plan()
+        order = check_order(plan, graph)
         for region in done:
             members = tuple(node.name for node in region.members)
             settings = self._patched(region)
@@ -165,8 +169,8 @@ class _Compilation:
         graph.lint()
         original.recompile()
         original.meta["inductor_compiled"] = self.config.inductor_mode
-        original.meta["inductor_plan"] = self._final_plan()
-        original.meta["inductor_report"] = self._report()
+        original.meta["inductor_plan"] = plan
+        original.meta["inductor_report"] = self._report(order)
         num_compiled = sum(len(region.members) for region in done)
         logger.info("compiled %d of %d nodes in %d regions", num_compiled, len(self.regions.order), len(done))
 
@@ -215,13 +219,12 @@ class _Compilation:
         for region in self.plan.regions:
             if region.name in self.failed:
                 eager.update(dict.fromkeys(region.nodes, f"{region.name} did not compile: {self.failed[region.name]}"))
-        plan = self.plan
-        return Plan(plan.graph, plan.mode, plan.strategy, plan.roles, kept, eager, plan.notes)
+        return dataclasses.replace(self.plan, regions=kept, eager=eager)
 
-    def _report(self) -> CompileReport:
-        order = [self.reports[region.name] for region in self.plan.regions]
+    def _report(self, order: OrderCheck) -> CompileReport:
+        regions = tuple(self.reports[region.name] for region in self.plan.regions)
         notes = [f"{name} was left eager: {reason}" for name, reason in self.failed.items()]
-        return CompileReport(self.config.inductor_mode, time.perf_counter() - self.started, tuple(order), tuple(notes))
+        return CompileReport(self.config.inductor_mode, time.perf_counter() - self.started, regions, tuple(notes), order)
 
 
 def _describe(region: ExtractedRegion) -> str:

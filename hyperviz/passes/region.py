@@ -14,6 +14,7 @@ from hyperviz.analysis.cost import inputs_of, outputs_of
 from hyperviz.graph.copies import own_custom
 from hyperviz.graph.kinds import attribute, is_getitem, is_object_attribute
 
+REGION = "hyperviz_region"  # meta key of a call of a region: the names of its members
 _STRIDE_FREE = {
     torch.ops.aten.view.default: torch.ops.aten.reshape.default,
     torch.ops.aten._unsafe_view.default: torch.ops.aten.reshape.default,
@@ -124,7 +125,7 @@ def _export(node: fx.Node, value: object, outputs: list[fx.Node]) -> object:
 
 def _call(graph: fx.Graph, region: ExtractedRegion, target: str, mapping: dict[fx.Node, object]) -> None:
     call = graph.create_node("call_module", target, tuple(mapping[node] for node in region.inputs), {}, name=region.name)  # pyright: ignore
-    call.meta["hyperviz_region"] = tuple(node.name for node in region.members)
+    call.meta[REGION] = tuple(node.name for node in region.members)
 
     def rebuild(place: object, value: object, name: str) -> object:
         if place is None:

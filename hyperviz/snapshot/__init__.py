@@ -1,37 +1,48 @@
 """Frozen plain data: what was understood, ready to be drawn, saved and compared. Knows no torch."""
 
-from hyperviz.snapshot.compilation import CompileReport, Progress, RegionReport
+from hyperviz.snapshot.compilation import CompileReport, OrderCheck, Progress, RegionReport
 from hyperviz.snapshot.equality import VERDICTS, Equality, OutputEquality
 from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot, not_run
 from hyperviz.snapshot.json import from_json, to_json
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
-from hyperviz.snapshot.schedule import Collective
+from hyperviz.snapshot.schedule import STEP_KINDS, Collective, Kernel, LiveValue, Schedule, Step
 from hyperviz.snapshot.setting import Setting
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
+from hyperviz.snapshot.windows import Window, steps_of, windows_in, windows_of
 
 __all__ = [
     "MODES",
     "PHASES",
     "ROLES",
+    "STEP_KINDS",
     "STRATEGIES",
     "VERDICTS",
     "Collective",
     "CompileReport",
     "Equality",
     "GraphSnapshot",
+    "Kernel",
+    "LiveValue",
     "NodeSnapshot",
+    "OrderCheck",
     "OutputEquality",
     "Plan",
     "Progress",
     "Ratio",
     "Region",
     "RegionReport",
+    "Schedule",
     "Setting",
     "SourceLine",
+    "Step",
     "TensorSnapshot",
     "Timing",
     "Timings",
+    "Window",
     "from_json",
     "not_run",
+    "steps_of",
     "to_json",
+    "windows_in",
+    "windows_of",
 ]

@@ -29,6 +29,30 @@ class RegionReport:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderCheck:
+    """What was found when the order of a compiled graph was compared with its plan; a difference would have been an error.
+
+    Attributes:
+        num_fixed: launches, waits, frees, sends and other eager calls outside regions: each runs behind the compute that the plan has
+            before it, and before the rest.
+        num_compute: compute nodes that they were compared against.
+        num_windows: collectives with compute between launch and wait in the graph before.
+        num_kept: of these, those that have all of it there in the compiled graph too.
+        lost: what the others have lost, a sentence each.
+    """
+
+    num_fixed: int
+    num_compute: int
+    num_windows: int
+    num_kept: int
+    lost: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        as_planned = f"order as planned: {self.num_fixed} eager calls against {self.num_compute} compute nodes"
+        return f"{as_planned}; windows kept: {self.num_kept} of {self.num_windows}" if self.num_windows else as_planned
+
+
+@dataclass(frozen=True, slots=True)
 class CompileReport:
     """How a graph was compiled.
 
@@ -37,12 +61,14 @@ class CompileReport:
         seconds: wall time of the whole pass.
         regions: in execution order.
         notes: sentences about the compile as a whole.
+        order: the order of the compiled graph, compared with the plan; None where nothing was compiled.
     """
 
     mode: str
     seconds: float
     regions: tuple[RegionReport, ...] = ()
     notes: tuple[str, ...] = ()
+    order: OrderCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ class Plan:
         regions: in execution order; empty in mode ``"off"``.
         eager: node name → the reason it stays eager, for every call that no region holds.
         notes: sentences about the plan as a whole, as in why full mode needs two regions.
+        order: names of every node in the order in which the compiled graph runs them, where that is not the graph's own.
     """
 
     graph: GraphSnapshot
@@ -64,6 +65,7 @@ class Plan:
     regions: tuple[Region, ...]
     eager: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     @classmethod
     def of_graph(cls, graph: GraphSnapshot) -> Plan:

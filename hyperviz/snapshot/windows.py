@@ -1,0 +1,81 @@
+"""What a plan leaves of the windows of collectives: the compute that stood between launch and wait, and still does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hyperviz.snapshot.plan import Plan
+
+_CONSTANTS = ("placeholder", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The window of one collective, in the graph and under a plan.
+
+    Attributes:
+        launch: the collective's launch.
+        inside: the compute between launch and first wait in the graph, in execution order.
+        lost: those that the plan runs before the launch or behind the wait.
+        region: the region that holds launch and wait, which Inductor orders as it likes; ``""`` where they stand outside regions.
+    """
+
+    launch: str
+    inside: tuple[str, ...]
+    lost: tuple[str, ...]
+    region: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a person can say that nothing of it was lost."""
+        return not self.lost and not self.region
+
+    def __str__(self) -> str:
+        if self.region:
+            return f"inside {self.region}: Inductor orders it"
+        if not self.lost:
+            return "kept" if self.inside else "empty"
+        return f"{len(self.lost)} of {len(self.inside)} compute nodes lost"
+
+
+def windows_of(plan: Plan) -> tuple[Window, ...]:
+    """The window of every collective that the graph waits for, in the order of launches."""
+    return windows_in(plan, [name for step in steps_of(plan) for name in step])
+
+
+def windows_in(plan: Plan, order: Sequence[str]) -> tuple[Window, ...]:
+    """The windows under another order of the plan's nodes, as a compiled graph has it.
+
+    Args:
+        plan: which regions there are, and what the windows were.
+        order: names of the calls in the order in which they run.
+    """
+    place = {name: index for index, name in enumerate(order)}
+    region_of = plan.region_of()
+    return tuple(
+        _window(one.launch, one.waits[0], one.compute_inside, place, {name: region.name for name, region in region_of.items()})
+        for one in plan.graph.collectives
+        if one.waits and one.waits[0] != one.launch
+    )
+
+
+def steps_of(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """The calls of a planned graph as they run: alone, or with the other members of their region."""
+    order = plan.order or tuple(node.name for node in plan.graph.nodes)
+    region_of, done = plan.region_of(), set()
+    calls = {node.name for node in plan.graph.nodes if node.op not in (*_CONSTANTS, "get_attr")}
+    for name in order:
+        region = region_of.get(name)
+        if region is None and name in calls:
+            yield (name,)
+        elif region is not None and region.name not in done:
+            done.add(region.name)
+            yield tuple(member for member in region.nodes if member in calls)
+
+
+def _window(launch: str, wait: str, inside: tuple[str, ...], place: dict[str, int], region_of: dict[str, str]) -> Window:
+    if region := region_of.get(launch) or region_of.get(wait):
+        return Window(launch, inside, (), region)
+    lost = tuple(name for name in inside if not place[launch] < place[name] < place[wait])
+    return Window(launch, inside, lost)
