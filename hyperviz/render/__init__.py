@@ -1,5 +1,6 @@
 """Snapshot → DOT, SVG, PNG, PDF, HTML, text and plots. Knows no torch."""
 
+from hyperviz.render.communication import CommunicationRow, communication
 from hyperviz.render.dot import dot
 from hyperviz.render.image import pdf, png
 from hyperviz.render.layout import Layout, layout
@@ -12,8 +13,10 @@ from hyperviz.render.table import PlanRow, plan_table
 from hyperviz.render.text import text
 
 __all__ = [
+    "CommunicationRow",
     "Layout",
     "PlanRow",
+    "communication",
     "dot",
     "html",
     "layout",

@@ -20,9 +20,12 @@ _SHAPES = {
     "output": {"shape": "box", "style": "filled", "fillcolor": LIGHT.paper, "color": LIGHT.ink, "penwidth": "2"},
 }
 
+_SAVED = {"constraint": "false", "color": LIGHT.saved, "style": "dashed"}
+_PAIR = {"color": LIGHT.ink, "style": "bold", "penwidth": "2.4"}
+
 
 def dot(plan: Plan) -> str:
-    """The graph with its regions and roles. Saved values do not constrain the layout.
+    """The graph with its regions and roles. Saved values do not constrain the layout; a bold edge ties a collective to its wait.
 
     Nodes are called ``n0``, ``n1``, … in execution order, so no name can break the syntax; the attributes ``fx`` (the name), ``role``,
     ``region`` and ``phase`` hold what they stand for.
@@ -37,9 +40,10 @@ def dot(plan: Plan) -> str:
     for node in plan.graph.nodes:
         graph.node(number[node.name], _attributes=_attributes(node, plan, regions.get(node.name)))
     saved = {(a.name, b.name) for a, b in plan.graph.saved_values()}
-    for a, b in plan.graph.edges():
-        extra = {"constraint": "false", "color": LIGHT.saved, "style": "dashed"} if (a.name, b.name) in saved else {}
-        graph.edge(number[a.name], number[b.name], _attributes=extra)
+    edges = {(a.name, b.name): _SAVED if (a.name, b.name) in saved else {} for a, b in plan.graph.edges()}
+    edges |= {(one.launch, wait): _PAIR for one in plan.graph.collectives for wait in one.waits if wait != one.launch}
+    for (start, end), attributes in edges.items():
+        graph.edge(number[start], number[end], _attributes=attributes)
     return graph.source
 
 

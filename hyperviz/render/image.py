@@ -33,6 +33,11 @@ _MAX_SIDE = 2**16 - 1
 """Pixels along a side that matplotlib can draw."""
 _MAX_AREA = 64_000_000
 """Pixels in all: drawing takes some twenty bytes for each, and a picture of thousands of nodes would take all memory there is."""
+_PAIR_WIDTH = 2.4
+_PAIR_DASHES = (0, (8 / 2.4, 2.5 / 2.4, 2 / 2.4, 2.5 / 2.4))
+"""The style sheet's dashes, in widths of the line."""
+_LINES = {"saved": ((0, 11), (12, 2), (22, 20), (34, 11)), "pair": ((0, 11), (12, 11), (22, 11), (34, 11))}
+"""Samples of the legend that are lines, from the upper left corner."""
 _READABLE = 3.5
 """Letters of fewer pixels than this are a smudge, and most of the time that a small picture takes."""
 
@@ -83,7 +88,7 @@ def _figure(picture: Scene, theme: Theme, smallest: float) -> Figure:
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     _panels(axes, picture, theme)
-    for kind in ("far", "near", "saved"):
+    for kind in ("far", "near", "saved", "pair"):
         _edges(axes, [edge for edge in picture.edges if edge.kind == kind], kind, theme)
     draw_boxes(axes, picture.nodes, theme)
     _samples(axes, picture.legend, theme)
@@ -105,7 +110,7 @@ def _words(picture: Scene, theme: Theme) -> Iterator[Words]:
         yield replace(words, y=(band.top + band.bottom + length(words)) / 2)
     for entry in picture.legend:
         yield Words(entry.x + (SAMPLE[0] + 7) * entry.scale, entry.y + 15 * entry.scale, entry.words, 11 * entry.scale, theme.ink)
-        if entry.role != "saved":
+        if entry.role not in _LINES:
             yield from node_words([_sample(entry)], theme, entry.scale)
 
 
@@ -117,9 +122,11 @@ def _panels(axes: Axes, picture: Scene, theme: Theme) -> None:
     axes.add_collection(_lines(brackets, theme.faint, 1.5, zorder=1), autolim=False)
 
 
-def _edges(axes: Axes, edges: Sequence[EdgeMark], kind: str, theme: Theme) -> None:
-    color, alpha = (theme.saved, 0.4) if kind == "saved" else (theme.faint, 0.32 if kind == "far" else 1.0)
-    axes.add_collection(_lines([_curve(edge.chain) for edge in edges], color, 1, zorder=2, alpha=alpha), autolim=False)
+def _edges(axes: Axes, edges: Sequence[EdgeMark], kind: str, theme: Theme, scale: float = 1.0) -> None:
+    color, alpha = {"saved": (theme.saved, 0.4), "far": (theme.faint, 0.32), "pair": (theme.ink, 1.0)}.get(kind, (theme.faint, 1.0))
+    width, look = (_PAIR_WIDTH, {"linestyles": [_PAIR_DASHES]}) if kind == "pair" else (1.0, {})
+    lines = _lines([_curve(edge.chain) for edge in edges], color, width * scale, zorder=2, alpha=alpha, **look)
+    axes.add_collection(lines, autolim=False)
     if kind == "near":
         tips = [tip for edge in edges if (tip := _tip(edge.chain))]
         axes.add_collection(PathCollection(tips, facecolors=color, edgecolors="none", zorder=2), autolim=False)
@@ -147,9 +154,9 @@ def _tip(chain: Sequence[Point]) -> Path | None:
 
 def _samples(axes: Axes, entries: Iterable[Entry], theme: Theme) -> None:
     for entry in entries:
-        if entry.role == "saved":
-            chain = [(entry.x + x * entry.scale, entry.y + y * entry.scale) for x, y in ((0, 11), (12, 2), (22, 20), (34, 11))]
-            axes.add_collection(_lines([_curve(chain)], theme.saved, entry.scale, zorder=2), autolim=False)
+        if entry.role in _LINES:
+            chain = tuple((entry.x + x * entry.scale, entry.y + y * entry.scale) for x, y in _LINES[entry.role])
+            _edges(axes, [EdgeMark("", "", entry.role, chain)], entry.role, theme, entry.scale)
         else:
             draw_boxes(axes, [_sample(entry)], theme, entry.scale)
 

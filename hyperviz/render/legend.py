@@ -22,6 +22,7 @@ _ENTRIES = (
     ("placeholder", "input", None, "input"),
     ("saved", "", None, "saved value"),
 )
+_PAIR = ("pair", "", None, "a collective and its wait")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Entry:
     """One sample with its words.
 
     Attributes:
-        role: as a node's, or ``"saved"`` for the line of a saved value.
+        role: as a node's, ``"saved"`` for the line of a saved value, ``"pair"`` for that from a launch to its wait.
         kind: as a placeholder's.
         region: its region's number, or None.
         words: what it means.
@@ -57,10 +58,10 @@ class Entry:
         return badge(self.role, self.region)
 
 
-def legend(left: float, top: float, width: float, scale: float) -> tuple[tuple[Entry, ...], float]:
-    """The entries, and the height that they take."""
+def legend(left: float, top: float, width: float, scale: float, *, pairs: bool) -> tuple[tuple[Entry, ...], float]:
+    """The entries, and the height that they take; the line of a pair only where the picture holds ``pairs``."""
     entries, x, y, row = [], left, top, (SAMPLE[1] + 10) * scale
-    for role, kind, region, words in _ENTRIES:
+    for role, kind, region, words in (*_ENTRIES, *([_PAIR] if pairs else [])):
         needed = (SAMPLE[0] + 28 + cells(words) * 6.4) * scale
         if x > left and x + needed > left + width:
             x, y = left, y + row

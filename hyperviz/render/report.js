@@ -128,6 +128,15 @@ class Stage {
     add("Operator", node.target);
     add("Role", region === null ? role : `${role}, in region ${region}`);
     add("Why it stays eager", this.overlay.eager[node.name] ?? "");
+    const pair = this.overlay.collectives.find((one) => one.launch === node.name || one.waits.includes(node.name));
+    if (pair) {
+      add("Collective", `${pair.number} ${pair.kind}${pair.what ? ` of ${pair.what}` : ""}`);
+      add("Group", pair.group);
+      add("Payload", pair.bytes === null ? "unknown" : `${number.format(pair.bytes)} bytes`);
+      add("Bucket", pair.bucket);
+      pair.launch === node.name ? add("Its wait", ...(pair.waits.length ? links(pair.waits) : ["none"])) : add("Its launch", ...links([pair.launch]));
+      add("Window", pair.window);
+    }
     add("Phase", node.phase);
     add("Module", node.module_path);
     add("Produces", ...node.tensors.map((one) => element("div", {}, tensor(one))));

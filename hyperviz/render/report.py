@@ -9,6 +9,7 @@ from importlib.resources import files
 from matplotlib.figure import Figure
 
 from hyperviz.render import report_tables as tables
+from hyperviz.render.communication import summary_of_windows
 from hyperviz.render.indexed import indexed_png, plot_colors
 from hyperviz.render.markup import Html, embedded, join, tag
 from hyperviz.render.overlay import overlay
@@ -24,7 +25,7 @@ from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 _KEYS = (
     "Drag to pan, Ctrl and wheel to zoom. With the picture in focus: arrows follow edges, N and P step through the order of execution, "
-    "Enter looks closer, + − 0 zoom, / searches, T goes to the table, Esc clears and leaves."
+    "W goes from a collective to its wait and back, Enter looks closer, + − 0 zoom, / searches, T goes to the table, Esc clears and leaves."
 )
 
 
@@ -59,6 +60,7 @@ def html(
         _timings(timings) if timings else "",
         _section("Results", "equality", [_equality(label, one) for label, one in equalities.items()]),
         _section("Plans", "plans", [_folded(f"{label}: {plan}", tables.regions(label, plan)) for label, plan in plans.items()]),
+        _section("Communication", "communication", _communication(plans)),
         _section("Compilation", "compilation", [_folded(label, tables.compile_report(label, one)) for label, one in reports.items()]),
         _section("As text", "text", [_folded(f"{label}: {plans[label]}", tag("pre", plan_text(plans[label]))) for label in _shown(plans)]),
     ]
@@ -104,6 +106,11 @@ def _header(title: str, caveats: list[str], versions: Mapping[str, str], command
 
 def _section(heading: str, identifier: str, pieces: list[Html]) -> Html:
     return tag("section", tag("h2", heading), *pieces, id=identifier) if pieces else Html("")
+
+
+def _communication(plans: Mapping[str, Plan]) -> list[Html]:
+    talking = {label: plan for label, plan in plans.items() if plan.graph.collectives}
+    return [_folded(f"{label}: {summary_of_windows(plan)}", tables.collectives(label, plan)) for label, plan in talking.items()]
 
 
 def _folded(words: str, content: Html) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hyperviz.render.communication import communication
 from hyperviz.render.markup import Html, join, table, tag
 from hyperviz.render.numbers import milliseconds, scaled, scientific
 from hyperviz.render.plot_equality import MARKS
@@ -72,6 +73,27 @@ def regions(label: str, plan: Plan) -> Html:
             table(f"{label}: what stays eager, and why", ("Node", "Role", "Reason"), kept) if kept else "",
         ]
     )
+
+
+def collectives(label: str, plan: Plan) -> Html:
+    """Every collective of a plan with its wait, and what of its window is kept."""
+    rows = [
+        (
+            f"{row.number} {row.collective.kind}",
+            row.phase,
+            row.what,
+            row.group,
+            scaled(row.collective.payload_bytes, "B"),
+            row.collective.bucket,
+            row.collective.launch,
+            ", ".join(row.collective.waits),
+            len(row.collective.compute_inside),
+            row.window,
+        )
+        for row in communication(plan)
+    ]
+    headings = ("Collective", "Phase", "Moves", "Group", "Payload", "Bucket", "Launch", "Wait", "Nodes at work inside", "Window")
+    return table(f"{label}: collectives in the order of their launches", headings, rows, numeric=(4, 8))
 
 
 def compile_report(label: str, report: CompileReport) -> Html:

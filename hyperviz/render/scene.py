@@ -61,7 +61,8 @@ class EdgeMark:
     Attributes:
         start: name of the producer.
         end: name of the consumer.
-        kind: ``"near"`` (it shaped the layout), ``"far"`` or ``"saved"``.
+        kind: ``"near"`` (it shaped the layout), ``"far"``, ``"saved"``, or ``"pair"``: from a launch to a wait for it, whether or not
+            the wait reads the launch itself.
         chain: control points of cubic Bézier pieces.
     """
 
@@ -103,7 +104,7 @@ class Scene:
             into each other's picture.
         panels: backgrounds with headings.
         bands: brackets with module paths.
-        edges: far ones first, saved ones last.
+        edges: far ones first, then near, saved ones, pairs.
         nodes: in execution order.
         legend: at the foot.
     """
@@ -161,7 +162,7 @@ def scene(plan: Plan, placed: Layout | None = None) -> Scene:
     top = MARGIN + unit * (4.8 + 1.5 * len(facts) + (_CAVEAT + 0.5 if caveat else 0))
     width = max(placed.size[0] + 2 * MARGIN, unit * 62)
     legend_top = top + placed.size[1] + unit
-    entries, legend_height = legend(MARGIN, legend_top, width - 2 * MARGIN, unit / 11)
+    entries, legend_height = legend(MARGIN, legend_top, width - 2 * MARGIN, unit / 11, pairs=bool(_pairs(plan.graph)))
     region_of = plan.region_of()
     shift = _Shift((width - placed.size[0]) / 2, top)
     nodes = tuple(_node_mark(node, plan, region_of, shift.box(placed.boxes[node.name])) for node in plan.graph.nodes)
@@ -205,15 +206,18 @@ def tooltip(node: NodeSnapshot) -> str:
 
 def _edge_marks(graph: GraphSnapshot, placed: Layout, shift: _Shift) -> tuple[EdgeMark, ...]:
     saved = {(a.name, b.name) for a, b in graph.saved_values()}
+    pairs = _pairs(graph)
+    edges = {(a.name, b.name): "saved" if (a.name, b.name) in saved else "far" for a, b in graph.edges()}
     marks = []
-    for a, b in graph.edges():
-        edge = (a.name, b.name)
-        if edge in placed.routes:
-            marks.append(EdgeMark(*edge, "near", shift.chain(placed.routes[edge])))
-        else:
-            chain = _across(placed.boxes[a.name], placed.boxes[b.name])
-            marks.append(EdgeMark(*edge, "saved" if edge in saved else "far", shift.chain(chain)))
-    return tuple(sorted(marks, key=lambda mark: ("far", "near", "saved").index(mark.kind)))
+    for edge, kind in (edges | dict.fromkeys(pairs, "pair")).items():
+        routed = placed.routes.get(edge)
+        chain = routed or _across(placed.boxes[edge[0]], placed.boxes[edge[1]])
+        marks.append(EdgeMark(*edge, "near" if routed and edge not in pairs else kind, shift.chain(chain)))
+    return tuple(sorted(marks, key=lambda mark: ("far", "near", "saved", "pair").index(mark.kind)))
+
+
+def _pairs(graph: GraphSnapshot) -> list[tuple[str, str]]:
+    return [(one.launch, wait) for one in graph.collectives for wait in one.waits if wait != one.launch]
 
 
 def _across(start: Box, end: Box) -> tuple[Point, ...]:

@@ -27,6 +27,7 @@ _SHAPES = f"""
 .hv-edge,.hv-saved{{fill:none;stroke-width:1}}
 .hv-far{{opacity:.32;stroke-width:.8}}
 .hv-saved{{stroke-width:1;opacity:.4}}
+.hv-pair{{stroke-width:2.4;stroke-dasharray:8 2.5 2 2.5}}
 .hyperviz [data-role]>rect{{stroke-width:1;rx:5px}}
 .hyperviz [data-role=placeholder]>rect{{rx:8px}}
 .hyperviz [data-role=placeholder]>text{{font-size:9px}}
@@ -46,6 +47,8 @@ _STATES = """
 .hv-active .hv-edge,.hv-active .hv-saved{opacity:.13}
 .hv-active .hv-lit{opacity:1;stroke-width:2.4}
 .hv-far.hv-lit{stroke-dasharray:5 4}
+.hyperviz .hv-inside>rect{stroke-width:2.6}
+.hyperviz .hv-mate>rect{stroke-width:4;stroke-dasharray:8 2.5 2 2.5}
 .hyperviz .hv-selected>rect{stroke-width:4}
 .hyperviz .hv-dim{opacity:.14}
 .hv-far-off .hv-node>text{visibility:hidden}
@@ -58,6 +61,7 @@ _COLOURS = (
     (".hyperviz .hv-caveat", "fill", "alarm"),
     (".hv-band path", "stroke", "faint"),
     (".hv-edge", "stroke", "faint"),
+    (".hv-pair", "stroke", "ink"),
     (".hyperviz .hv-tip", "fill", "faint"),
     (".hv-saved", "stroke", "saved"),
     (".hyperviz [data-role]>rect", "fill", "neutral"),
@@ -76,7 +80,8 @@ _COLOURS = (
 )
 _STATE_COLOURS = (
     (".hv-active .hv-edge.hv-lit", "stroke", "ink"),
-    (".hyperviz .hv-selected>rect", "stroke", "ink"),
+    (".hyperviz .hv-inside>rect,.hyperviz .hv-selected>rect", "stroke", "ink"),
+    (".hyperviz .hv-mate>rect", "stroke", "alarm"),
 )
 
 

@@ -20,7 +20,8 @@ from hyperviz.render.svg_path import path
 from hyperviz.snapshot import Plan
 
 _STROKES = {"stripes": "M0 0V6", "dots": "M1.5 1.5h.1M4.5 4.5h.1", "bars": "M0 0H6M0 3H6"}
-_EDGES = {"near": "hv-edge", "far": "hv-edge hv-far", "saved": "hv-saved"}
+_EDGES = {"near": "hv-edge", "far": "hv-edge hv-far", "saved": "hv-saved", "pair": "hv-edge hv-pair"}
+_LINES = {"saved": "M0 11C12 2 22 20 34 11", "pair": "M0 11H34"}
 
 
 def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str:
@@ -35,7 +36,8 @@ def svg(plan: Plan, layout: Layout | None = None, *, still: bool = False) -> str
     Returns:
         One ``<svg class="hyperviz">``. Every node is a ``<g class="hv-node" data-name data-role data-region data-paint data-phase>``
         (region and paint are absent for a node in no region), an edge a ``<path class="hv-edge" data-from data-to>``, a saved value a
-        ``<path class="hv-saved" data-from data-to>``. What a node looks like follows from its attributes alone.
+        ``<path class="hv-saved" data-from data-to>``, the tie from a launch to its wait a ``<path class="hv-edge hv-pair" …>``. What a
+        node looks like follows from its attributes alone.
     """
     picture = scene(plan, layout)
     body = "".join(_body(picture, still))
@@ -168,8 +170,8 @@ def _entry(entry: Entry) -> str:
     w, h = SAMPLE
     place = f'transform="translate({entry.x:.0f} {entry.y:.0f}) scale({entry.scale:.2f})"'
     words = f'<text class="hv-words" x="{w + 7:.0f}" y="15" style="text-anchor:start" fill="{LIGHT.ink}">{text_of(entry.words)}</text>'
-    if entry.role == "saved":
-        return f'<g {place}><path class="hv-saved" d="M0 11C12 2 22 20 34 11" style="opacity:1"/>{words}</g>'
+    if entry.role in _LINES:
+        return f'<g {place}><path class="{_EDGES[entry.role]}" d="{_LINES[entry.role]}" style="opacity:1"/>{words}</g>'
     look = _look(entry.role, entry.kind, entry.paint)
     top, height = (3.5, 15) if entry.role == "placeholder" else (0, h)
     rect = f'<rect y="{top}" width="{w:.0f}" height="{height:.0f}"{_corners(entry.role, entry.kind)}/>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hyperviz.render.communication import CommunicationRow, communication
 from hyperviz.render.labels import clean
 from hyperviz.render.numbers import plural, scaled
 from hyperviz.render.table import plan_table
@@ -13,7 +14,7 @@ _MAX_COLUMN = 44
 
 
 def text(plan: Plan) -> str:
-    """The title, mode and counts, every region, and then one line for each node in execution order.
+    """The title, mode and counts, every region, every collective with its wait, and then one line for each node in execution order.
 
     A node's line holds phase, role, region (``-`` without one), name, operator, what it produces and reads, and why it stays eager. Its
     columns are separated by at least two spaces, which no value holds.
@@ -30,6 +31,10 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.regions:
         yield ""
         yield from _columns([("region", "phase", "nodes", "work", "in", "out", "from", "to"), *map(_region, plan.regions)])
+    if plan.graph.collectives:
+        yield ""
+        head = ("collective", "phase", "moves", "group", "payload", "bucket", "launch", "wait", "inside", "window")
+        yield from _columns([head, *map(_collective, communication(plan))])
     yield ""
     reads = {node.name: " ".join(node.inputs) for node in plan.graph.nodes}
     head = ("phase", "role", "region", "name", "operator", "produces", "reads", "module", "why eager")
@@ -50,6 +55,22 @@ def _region(region: Region) -> tuple[str, ...]:
         scaled(region.bytes_out, "B"),
         region.nodes[0] if region.nodes else "",
         region.nodes[-1] if region.nodes else "",
+    )
+
+
+def _collective(row: CommunicationRow) -> tuple[str, ...]:
+    one = row.collective
+    return (
+        f"{row.number} {one.kind}",
+        row.phase,
+        row.what,
+        row.group,
+        scaled(one.payload_bytes, "B"),
+        one.bucket,
+        one.launch,
+        " ".join(one.waits),
+        str(len(one.compute_inside)),
+        row.window,
     )
 
 

@@ -5,17 +5,20 @@
  * - `mount(root, options)` takes an element that holds one `svg.hyperviz`, and returns a `View`. Several views may live on one page.
  * - Nothing is fetched, nothing listens on `document` or `window`, and `view.destroy()` takes back every listener.
  * - All state that can be seen is in attributes of the SVG: `data-role`, `data-region`, `data-paint` (the plan; the last two absent without
- *   a region), and the classes `hv-selected`, `hv-lit`, `hv-dim`. The style sheet inside the SVG does the rest, so no colour stands here.
+ *   a region), and the classes `hv-selected`, `hv-lit`, `hv-dim`, `hv-mate` (the wait of a selected collective, or the other way round) and
+ *   `hv-inside` (what computes between the two). The style sheet inside the SVG does the rest, so no colour stands here.
  * - Only `mount` is visible, so the file may be put in front of another module's text.
  * - Programs' text is only ever set as text, never as markup.
  * - The wheel scrolls the page unless the picture has focus or Ctrl (or Cmd) is held. Keys act only while it has focus, and those it
- *   knows do not travel further: arrows follow edges, N and P go to the next and previous node as they run, Enter looks closer,
+ *   knows do not travel further: arrows follow edges, N and P go to the next and previous node as they run, W goes from a collective
+ *   to its wait and back, Enter looks closer,
  *   + - 0 zoom, / asks for the search field, T for the table, Escape clears the selection and then leaves.
  */
 
 /**
  * @typedef {[role: string, region: number | null, paint: number | null, badge: string]} Look
- * @typedef {{title: string, subtitle: string, caveat: string, notes: string[], nodes: Record<string, Look>}} Overlay what `hyperviz.render.overlay` returns
+ * @typedef {{title: string, subtitle: string, caveat: string, notes: string[], nodes: Record<string, Look>, collectives?: Collective[]}} Overlay what `hyperviz.render.overlay` returns
+ * @typedef {{launch: string, waits: string[], inside: [first: number, last: number][]}} Collective places are among the overlay's nodes
  * @typedef {{name: string, element: SVGGElement, x: number, y: number, w: number, h: number, edges: Edge[]}} Node
  * @typedef {{from: string, to: string, element: SVGPathElement}} Edge
  * @typedef {object} Options
@@ -55,6 +58,7 @@ export const mount = (() => {
     const announce = announcer(root);
     let selected = "";
     let hovered = "";
+    let windows = windowsOf(graph, []);
 
     /** Lights the edges of what is selected and of what the pointer is on. */
     const relight = () => {
@@ -71,7 +75,8 @@ export const mount = (() => {
       selected = node ? name : "";
       node?.element.classList.add("hv-selected");
       if (node && reveal) camera.reveal(node);
-      announce(node ? spoken(node) : "");
+      announce(node ? spoken(node, windows.get(selected)) : "");
+      mark(graph, windows.get(selected));
       relight();
     };
 
@@ -100,6 +105,7 @@ export const mount = (() => {
       t: () => options.onTable?.(),
       n: () => choose(beside(graph, selected, 1)),
       p: () => choose(beside(graph, selected, -1)),
+      w: () => windows.has(selected) && choose(windows.get(selected).mates[0]),
       0: () => camera.fit(),
       "+": () => camera.zoom(1.3),
       "=": () => camera.zoom(1.3),
@@ -127,7 +133,11 @@ export const mount = (() => {
     wheel(svg, camera, ending.signal);
 
     const view = {
-      recolour: (/** @type {Overlay} */ overlay) => recolour(svg, graph, overlay),
+      recolour: (/** @type {Overlay} */ overlay) => {
+        recolour(svg, graph, overlay);
+        windows = windowsOf(graph, overlay.collectives ?? []);
+        mark(graph, windows.get(selected));
+      },
       select,
       light,
       search: (/** @type {Parameters<View["search"]>[0]} */ test) => {
@@ -196,12 +206,38 @@ export const mount = (() => {
     return (text) => (text === null ? place.remove() : (place.textContent = text));
   }
 
+  /**
+   * What belongs to a launch or a wait: the other side, and what computes between the two.
+   * @param {Collective[]} collectives @returns {Map<string, {mates: string[], inside: string[]}>}
+   */
+  function windowsOf(graph, collectives) {
+    const names = [...graph.keys()];
+    const windows = new Map();
+    for (const { launch, waits, inside } of collectives) {
+      if (!waits.length) continue;
+      const between = inside.flatMap(([first, last]) => names.slice(first, last + 1));
+      windows.set(launch, { mates: waits, inside: between });
+      waits.forEach((wait) => windows.set(wait, { mates: [launch], inside: between }));
+    }
+    return windows;
+  }
+
+  /** Marks what belongs to the selected node, and nothing else. */
+  function mark(graph, window) {
+    const [mates, inside] = [new Set(window?.mates), new Set(window?.inside)];
+    graph.forEach(({ name, element }) => {
+      element.classList.toggle("hv-mate", mates.has(name));
+      element.classList.toggle("hv-inside", inside.has(name));
+    });
+  }
+
   /** @param {Node} node */
-  function spoken(node) {
+  function spoken(node, window) {
     const { role, region, phase } = node.element.dataset;
     const reads = node.edges.filter((edge) => edge.to === node.name).length;
     const where = region === undefined ? role : `${role}, region ${region}`;
-    return `${node.name}, ${where}${phase ? `, ${phase}` : ""}; reads ${reads}, read by ${node.edges.length - reads}`;
+    const pair = window ? `; belongs to ${window.mates.join(" and ")}, with ${window.inside.length} at work between` : "";
+    return `${node.name}, ${where}${phase ? `, ${phase}` : ""}; reads ${reads}, read by ${node.edges.length - reads}${pair}`;
   }
 
   /** Sets attributes only where they differ, so that a small change of plan costs little. @param {Overlay} overlay */

@@ -5,13 +5,17 @@
  *   inputs?: string[], users: string[], tensors?: [string, string, string, number|null][], bytes?: number,
  *   source?: string, function?: string, code?: string}} NodeFacts
  * @typedef {{mode: string, title: string, subtitle: string, caveat: string, notes: string[], nodes: Object<string, [string, number|null, number|null, string]>,
- *   regions: {number: number, name: string, phase: string, num_nodes: number}[], eager: Object<string, string>}} Overlay
+ *   regions: {number: number, name: string, phase: string, num_nodes: number}[], eager: Object<string, string>,
+ *   collectives: Collective[]}} Overlay
+ * @typedef {{number: number, kind: string, what: string, group: string, bytes: number|null, bucket: string, launch: string,
+ *   waits: string[], window: string, inside: [number, number][]}} Collective
  */
 
 const KEYS = [
   ["↑ ↓ ← →", "follow an edge that way"],
   ["n p", "next and previous node, as they run"],
   ["b", "the backward of a forward node, and back"],
+  ["w", "the wait of a collective, and back"],
   ["Enter", "look closer"],
   ["0 + −", "fit, zoom in, zoom out"],
   ["/", "search"],
@@ -54,6 +58,11 @@ function lookOf(overlay, name) {
   return { role, region, paint, reason: overlay?.eager?.[name] ?? "" };
 }
 
+/** The collective that a node launches or waits for. @param {Overlay} overlay @returns {Collective | undefined} */
+function collectiveOf(overlay, name) {
+  return overlay?.collectives?.find((one) => one.launch === name || one.waits.includes(name));
+}
+
 function regionText(overlay, number) {
   const region = overlay.regions.find((one) => one.number === number);
   return region ? `${region.name}, ${region.num_nodes} nodes${region.phase ? `, ${region.phase}` : ""}` : `region_${number}`;
@@ -68,6 +77,7 @@ function inspectNode(node, overlay, go) {
     ["operator", make("code", {}, node.target)],
     ["role", make("span", {}, make("b", {}, role || "unknown"), reason ? ` — ${reason}` : "")],
     ["region", region === null ? "none" : regionText(overlay, region)],
+    ...collectiveRows(node.name, overlay, links),
     ["stands for", node.kind && `${node.kind} ${node.target}`],
     ["tensors", node.tensors && make("ul", {}, ...node.tensors.map(tensorLine))],
     ["phase", node.phase],
@@ -81,6 +91,23 @@ function inspectNode(node, overlay, go) {
   ].filter(([, value]) => value);
   const list = make("dl", {}, ...rows.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
   return [make("h3", {}, node.name), list];
+}
+
+/** What is known of the collective that a node launches or waits for. */
+function collectiveRows(name, overlay, links) {
+  const one = collectiveOf(overlay, name);
+  if (!one) return [];
+  const names = Object.keys(overlay.nodes);
+  const inside = one.inside.flatMap(([first, last]) => names.slice(first, last + 1));
+  return [
+    ["collective", make("span", {}, make("b", {}, `${one.number} ${one.kind}`), one.what ? " of " : "", one.what ? make("code", {}, one.what) : null)],
+    ["group", one.group],
+    ["payload", humanBytes(one.bytes)],
+    ["bucket", one.bucket],
+    [one.launch === name ? "its wait" : "its launch", one.launch === name ? (one.waits.length ? links(one.waits) : "none: it is never waited for") : links([one.launch])],
+    ["window", `${inside.length} ${inside.length === 1 ? "node" : "nodes"} at work between launch and wait: ${one.window}`],
+    ["", inside.length ? links(inside) : null],
+  ];
 }
 
 function tensorLine([shape, stride, device, bytes]) {
@@ -106,8 +133,13 @@ const MAX_ROWS = 1000; // more than anyone reads, and what a browser lays out at
 /** Everything that a search looks at in one node, in lower case. @param {NodeFacts} node @param {Overlay} overlay */
 function searchText(node, overlay) {
   const { role, region, reason } = lookOf(overlay, node.name);
-  const words = [node.name, node.target, node.module, node.source, node.code, node.phase, node.kind, role, region === null ? "" : `region_${region}`, reason];
+  const words = [node.name, node.target, node.module, node.source, node.code, node.phase, node.kind, role, region === null ? "" : `region_${region}`, reason, ...collectiveWords(node.name, overlay)];
   return words.join(" ").toLowerCase();
+}
+
+function collectiveWords(name, overlay) {
+  const one = collectiveOf(overlay, name);
+  return one ? [one.kind, one.what, one.group, one.bucket] : [];
 }
 
 /** The table of nodes in execution order, one row each. @param {NodeFacts[]} nodes @param {Overlay} overlay */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hyperviz.snapshot import GraphSnapshot, NodeSnapshot, Plan, Region, SourceLine, TensorSnapshot
+from hyperviz.snapshot import Collective, GraphSnapshot, NodeSnapshot, Plan, Region, SourceLine, TensorSnapshot
 
 
 def node(name, inputs=(), *, op="call_function", target="aten.relu.default", phase="forward", module="", twin="", kind=""):
@@ -35,6 +35,10 @@ def sharded_step():
         title="A sharded step",
         notes=("captured for causal = True",),
         versions={"torch": "2.13.0"},
+        collectives=(
+            Collective("gather", ("wait",), "all_gather", "0", 8, 192, "blocks.0 gather", ("relu",)),
+            Collective("scatter", ("wait_1",), "reduce_scatter", "0", 8, 192),
+        ),
     )
 
 

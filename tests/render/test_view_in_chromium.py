@@ -217,3 +217,25 @@ def test_a_hidden_copy_takes_no_patterns_away(open_page, plan):
         return page.locator('.hv-node[data-name="copy_"] rect >> visible=true').screenshot()
 
     assert effect(f'<div style="display:none">{copy}</div>{copy}') == effect(copy)
+
+
+def test_a_selected_collective_marks_its_wait_and_what_computes_between(view):
+    view.evaluate("view.recolour(overlays.regional)")
+    view.click('.hv-node[data-name="gather"]')
+    assert view.locator(".hv-mate").evaluate_all("(nodes) => nodes.map((node) => node.dataset.name)") == ["wait"]
+    assert view.locator(".hv-inside").evaluate_all("(nodes) => nodes.map((node) => node.dataset.name)") == ["relu"]
+    assert view.locator(".hv-spoken").text_content().endswith("; belongs to wait, with 1 at work between")
+    view.keyboard.press("w")
+    assert view.evaluate("view.selected") == "wait"
+    assert view.locator(".hv-mate").get_attribute("data-name") == "gather"
+    view.keyboard.press("w")
+    view.keyboard.press("Escape")
+    assert view.locator(".hv-mate, .hv-inside").count() == 0
+
+
+def test_the_report_marks_them_too_and_says_what_they_are(open_page, plan, off):
+    page = open_page(html({"off": off, "regional": plan}))
+    page.click('.canvas:not([hidden]) .hv-node[data-name="wait"]')
+    assert page.locator(".canvas:not([hidden]) .hv-mate").get_attribute("data-name") == "gather"
+    said = page.locator("#inspector").inner_text()
+    assert "0 all_gather of blocks.0.fc.weight" in said and "Its launch\ngather" in said and "blocks.0 gather" in said
