@@ -5,6 +5,7 @@ from hyperviz.snapshot.equality import VERDICTS, Equality, OutputEquality
 from hyperviz.snapshot.graph import PHASES, GraphSnapshot, NodeSnapshot, SourceLine, TensorSnapshot, not_run
 from hyperviz.snapshot.json import from_json, to_json
 from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
+from hyperviz.snapshot.ranks import RankReports, RankResult
 from hyperviz.snapshot.schedule import STEP_KINDS, Collective, Kernel, LiveValue, Schedule, Step
 from hyperviz.snapshot.setting import Setting
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
@@ -28,6 +29,8 @@ __all__ = [
     "OutputEquality",
     "Plan",
     "Progress",
+    "RankReports",
+    "RankResult",
     "Ratio",
     "Region",
     "RegionReport",

@@ -15,10 +15,11 @@ from hyperviz.snapshot.compilation import CompileReport
 from hyperviz.snapshot.equality import VERDICTS, Equality
 from hyperviz.snapshot.graph import GraphSnapshot
 from hyperviz.snapshot.plan import MODES, ROLES, Plan
+from hyperviz.snapshot.ranks import RankReports
 from hyperviz.snapshot.timing import Timings
 
 FORMAT, VERSION = "hyperviz", 2
-KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings)}
+KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings, RankReports)}
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT, _TUPLE = "$float", "$tuple"
 """What JSON lacks is an object with one of these as its only key."""
@@ -177,16 +178,22 @@ def _expect(value: Any, wanted: type, words: str, where: str) -> Any:
     return value
 
 
-def _check(snapshot: object) -> None:
+def _check(snapshot: object, where: str = "data") -> None:
     """What types cannot say: names that must be known, words that must be among a few."""
     if isinstance(snapshot, GraphSnapshot):
-        _check_graph(snapshot, "data")
+        _check_graph(snapshot, where)
     elif isinstance(snapshot, Plan):
-        _check_graph(snapshot.graph, "data.graph")
-        _check_plan(snapshot)
+        _check_graph(snapshot.graph, f"{where}.graph")
+        _check_plan(snapshot, where)
     elif isinstance(snapshot, Equality):
         for index, output in enumerate(snapshot.outputs):
-            _check_word(output.verdict, VERDICTS, f"data.outputs[{index}].verdict")
+            _check_word(output.verdict, VERDICTS, f"{where}.outputs[{index}].verdict")
+    elif isinstance(snapshot, RankReports):
+        if not snapshot.ranks:
+            raise ValueError(f"{where}.ranks must hold at least one rank, got none")
+        _check(snapshot.plan, f"{where}.plan")
+        for index, one in enumerate(snapshot.ranks):
+            _check(one.equality, f"{where}.ranks[{index}].equality")
 
 
 def _check_graph(graph: GraphSnapshot, where: str) -> None:
@@ -203,18 +210,18 @@ def _check_graph(graph: GraphSnapshot, where: str) -> None:
             raise ValueError(f"{where}.collectives[{index}] must name nodes of the graph, got {_short(min(unknown))}")
 
 
-def _check_plan(plan: Plan) -> None:
+def _check_plan(plan: Plan, where: str) -> None:
     names = {node.name for node in plan.graph.nodes}
-    _check_word(plan.mode, MODES, "data.mode")
+    _check_word(plan.mode, MODES, f"{where}.mode")
     for name, role in plan.roles.items():
-        _check_word(role, ROLES, f"data.roles[{name!r}]")
+        _check_word(role, ROLES, f"{where}.roles[{name!r}]")
     if missing := names - set(plan.roles):
-        raise ValueError(f"data.roles must give every node a role, got none for {_short(min(missing))}")
+        raise ValueError(f"{where}.roles must give every node a role, got none for {_short(min(missing))}")
     for index, region in enumerate(plan.regions):
         if not region.name.removeprefix("region_").isdecimal():
-            raise ValueError(f'data.regions[{index}].name must be "region_" and a number, got {_short(region.name)}')
+            raise ValueError(f'{where}.regions[{index}].name must be "region_" and a number, got {_short(region.name)}')
         if unknown := set(region.nodes) - names:
-            raise ValueError(f"data.regions[{index}].nodes must be nodes of the graph, got {_short(min(unknown))}")
+            raise ValueError(f"{where}.regions[{index}].nodes must be nodes of the graph, got {_short(min(unknown))}")
 
 
 def _check_word(word: str, words: tuple[str, ...], where: str) -> None:
