@@ -4,6 +4,7 @@ from hyperviz.analysis.memory import Memory, written
 from hyperviz.analysis.plan import group_settings, make_plan, plan_of
 from hyperviz.analysis.regions import TAG, Regions, find_regions, with_getitems_beside_producers
 from hyperviz.analysis.roles import Placement, classify
+from hyperviz.analysis.schedule import schedule_of
 
 __all__ = [
     "TAG",
@@ -15,6 +16,7 @@ __all__ = [
     "group_settings",
     "make_plan",
     "plan_of",
+    "schedule_of",
     "with_getitems_beside_producers",
     "written",
 ]

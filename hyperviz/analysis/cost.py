@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import torch
 from torch import fx
 from torch.fx.node import map_arg
 from torch.utils.flop_counter import flop_registry
 
-from hyperviz.graph.values import total_bytes
+from hyperviz.graph.values import hinted, total_bytes
 
 
 def node_flops(node: fx.Node) -> int | None:
@@ -17,15 +16,24 @@ def node_flops(node: fx.Node) -> int | None:
 
     Only matmuls, convolutions and attention are counted, as torch does; every other operator counts 0.
     """
+    count = _count(node)
+    return count if type(count) is int else None
+
+
+def hinted_flops(node: fx.Node) -> int | None:
+    """The same, with a symbolic size by the value that it had when the graph was traced; None where it had none."""
+    return hinted(_count(node))
+
+
+def _count(node: fx.Node) -> object:
     formula = flop_registry.get(getattr(node.target, "_overloadpacket", node.target))
     if formula is None or node.op != "call_function":
         return 0
     arguments = map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
     try:
-        count = formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
+        return formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
     except (AttributeError, TypeError, ValueError, IndexError, AssertionError):  # a value is missing
         return None
-    return count if isinstance(count, int) and not isinstance(count, torch.SymInt) else None
 
 
 def flops(nodes: Iterable[fx.Node]) -> int | None:

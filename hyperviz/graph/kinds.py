@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 
 import torch
 from torch import fx
@@ -22,6 +23,7 @@ def is_call(node: fx.Node) -> bool:
     return node.op in _CALLS
 
 
+@lru_cache(maxsize=4096)
 def operator_name(target: object) -> tuple[str, str]:
     """Namespace and name of an operator, as in ``("aten", "mm")``; ``("", …)`` for what is no operator."""
     packet = getattr(target, "_overloadpacket", target)
@@ -33,6 +35,7 @@ def operator_name(target: object) -> tuple[str, str]:
     return "", getattr(target, "__name__", str(target))
 
 
+@lru_cache(maxsize=4096)
 def schema_of(target: object) -> torch._C.FunctionSchema | None:
     """The operator's schema, or None for what has none; a packet is read as its default overload."""
     if isinstance(target, torch._ops.OpOverloadPacket):
@@ -71,9 +74,16 @@ def is_getitem(node: fx.Node) -> bool:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Whether the operator's schema says that all it returns is a view of its first argument, to which it writes nothing."""
-    schema = schema_of(node.target) if node.op == "call_function" else None
-    if schema is None or not schema.returns or not schema.arguments or not node.args or not isinstance(node.args[0], fx.Node):
+    """Whether all that the operator returns is a view of its first argument, to which it writes nothing; judged by its schema."""
+    return node.op == "call_function" and bool(node.args) and isinstance(node.args[0], fx.Node) and _returns_views(node.target)
+
+
+@lru_cache(maxsize=4096)
+def _returns_views(target: object) -> bool:
+    schema = schema_of(target)
+    if operator_name(target) == ("aten", "_unsafe_view"):  # its result is one, which autograd is not told
+        return True
+    if schema is None or not schema.returns or not schema.arguments:
         return False
     alias = schema.arguments[0].alias_info
     return alias is not None and not alias.is_write and all(result.alias_info is not None for result in schema.returns)
@@ -83,7 +93,12 @@ def is_work(node: fx.Node) -> bool:
     """Whether the node computes: a call that is no communication, no effect, no view, and does not merely allocate."""
     if not is_call(node) or is_communication(node) or is_getitem(node) or is_view(node) or has_registered_effect(node.target):
         return False
-    return operator_name(node.target) not in _ALLOCATIONS and operator_name(node.target)[0] not in OFFLOAD_NAMESPACES
+    return not is_allocation(node) and operator_name(node.target)[0] not in OFFLOAD_NAMESPACES
+
+
+def is_allocation(node: fx.Node) -> bool:
+    """Whether the node makes memory and leaves it uninitialised."""
+    return node.op == "call_function" and operator_name(node.target) in _ALLOCATIONS
 
 
 def _has_many_results(node: fx.Node) -> bool:

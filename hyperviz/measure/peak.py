@@ -38,6 +38,23 @@ def _on_cuda(call: Callable[[], object], device: torch.device) -> int:
 
 
 def _on_cpu(call: Callable[[], object]) -> int | None:
+    events = record_allocations(call)
+    if events is None:
+        return None
+    held = peak = 0
+    for event in events:
+        if event.kind() == "memory_alloc":
+            held += event.cpu_memory_usage()
+            peak = max(peak, held)
+    return peak
+
+
+def record_allocations(call: Callable[[], object]) -> list[Any] | None:
+    """Runs ``call`` once and takes down what torch's allocator on the CPU and ``record_function`` blocks did, in order.
+
+    Returns:
+        The profiler's events, kind ``"memory_alloc"`` among them; None while another profiler runs, and where torch lacks this one.
+    """
     # The Kineto profiler says the same, and writes two lines to the terminal for every run of it.
     autograd: Any = torch.autograd
     if autograd._profiler_enabled() or not hasattr(autograd, "_enable_profiler_legacy"):
@@ -50,8 +67,4 @@ def _on_cpu(call: Callable[[], object]) -> int | None:
     finally:
         records = autograd._disable_profiler_legacy()
     del result
-    held = peak = 0
-    for event in (event for thread in records for event in thread if event.kind() == "memory_alloc"):
-        held += event.cpu_memory_usage()
-        peak = max(peak, held)
-    return peak
+    return [event for thread in records for event in thread]

@@ -1,0 +1,272 @@
+"""Which storages are alive while each node of an eager run executes.
+
+Torch's own trackers (``torch._inductor.fx_passes.memory_estimator``, torch 2.9 and later) answer a neighbouring question, for another
+order of nodes on a GPU. On a graph with neither frees nor collectives, all of whose results are read, this one says the same, and a
+test holds the two together. It differs where theirs is not what an eager run does: ``resize_storage_bytes_`` gives memory back; a wait
+returns the memory that it waited for, though its traced value has a storage of its own; what a collective reads is held until its wait;
+a result that nobody reads is released at once; outputs stay; the CPU counts; sizes without a hint are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from torch import fx
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from hyperviz.graph.collectives import kind_of, launch_of
+from hyperviz.graph.kinds import is_getitem, is_object_attribute, is_wait, operator_name, returns_nothing, schema_of
+from hyperviz.graph.values import hinted, tensors_of
+
+_MAY_COPY = frozenset({"reshape", "contiguous", "to", "flatten", "type_as", "expand_as", "view_as", "reshape_as", "_reshape_alias"})
+_COPIES_ITS_INPUT = frozenset({"all_reduce", "all_reduce_coalesced", "broadcast"})
+FREE = ("inductor", "resize_storage_bytes_")
+
+
+class Storages:
+    """The storages that values of nodes live in, numbered in the order in which they first appear.
+
+    Two values share one if their fake values do, or if the operator's schema says that its result is a view of an argument, which a
+    value that was moved to another fake mode no longer shows. A value that is not known has a storage of unknown size.
+    """
+
+    def __init__(self, nodes: Iterable[fx.Node]) -> None:
+        self._parent: list[int] = []
+        self._bytes: list[int | None] = []
+        self._of: dict[fx.Node, tuple[int, ...]] = {}
+        known: dict[object, int] = {}
+        for node in nodes:
+            self._of[node] = tuple(self._numbers(node, known))
+            for number, base in self._aliases(node):
+                self._join(number, base)
+        self._distinct = {node: tuple(dict.fromkeys(map(self._root, numbers))) for node, numbers in self._of.items()}
+
+    def of(self, node: fx.Node) -> tuple[int, ...]:
+        """The storages of a node's tensors, each once."""
+        return self._distinct.get(node, ())
+
+    def num_bytes(self, storage: int) -> int | None:
+        """Its size; a symbolic one by its hint, None without."""
+        return self._bytes[storage]
+
+    def _numbers(self, node: fx.Node, known: dict[object, int]) -> Iterator[int]:
+        value = node.meta.get("val")
+        if value is None:
+            if _returns_something(node):
+                yield self._add(None)
+            return
+        for tensor in tensors_of(value):
+            try:
+                storage = tensor.untyped_storage()
+                key, size = StorageWeakRef(storage), hinted(storage.nbytes())
+            except (NotImplementedError, RuntimeError):  # sparse and opaque layouts have none
+                yield self._add(None)
+                continue
+            if key not in known:
+                known[key] = self._add(size)
+            yield known[key]
+
+    def _add(self, size: int | None) -> int:
+        self._parent.append(len(self._parent))
+        self._bytes.append(size)
+        return len(self._parent) - 1
+
+    def _aliases(self, node: fx.Node) -> Iterator[tuple[int, int]]:
+        """Pairs of a storage of the node's and one of an argument's that are the same memory."""
+        if is_wait(node) or (is_getitem(node) and node.meta.get("val") is None):
+            base = node.args[0] if node.args else None
+            if isinstance(base, fx.Node):
+                yield from zip(self._of[node], self._of.get(base, ()), strict=False)
+            return
+        for result, argument in _views(node.target) if node.op == "call_function" else ():
+            base = node.kwargs.get(argument[1], node.args[argument[0]] if argument[0] < len(node.args) else None)
+            if isinstance(base, fx.Node) and (first := self._of.get(base, ())):
+                numbers = self._of[node]
+                yield from ((number, first[0]) for number in (numbers if result is None else numbers[result : result + 1]))
+
+    def _join(self, one: int, other: int) -> None:
+        first, second = sorted((self._root(one), self._root(other)))
+        self._parent[second] = first
+
+    def _root(self, number: int) -> int:
+        while (parent := self._parent[number]) != number:
+            self._parent[number] = number = self._parent[parent]
+        return number
+
+
+def _returns_something(node: fx.Node) -> bool:
+    return node.op != "output" and not returns_nothing(node) and not is_object_attribute(node)
+
+
+@lru_cache(maxsize=4096)
+def _views(target: object) -> tuple[tuple[int | None, tuple[int, str]], ...]:
+    """Which results are views of which arguments, by the operator's schema: (index of the result, None for all; place and name)."""
+    schema = schema_of(target)
+    if schema is None or operator_name(target)[1] in _MAY_COPY:
+        return ()
+    return tuple(
+        (None if len(schema.returns) == 1 else index, (place, argument.name))
+        for index, result in enumerate(schema.returns)
+        for place, argument in enumerate(schema.arguments)
+        if result.alias_info is not None and argument.alias_info is not None
+        if result.alias_info.before_set & (argument.alias_info.before_set | argument.alias_info.after_set)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How many bytes are alive while one block of nodes runs; None where a size is not known.
+
+    Attributes:
+        most: at the block's fullest moment, if each of its values is materialised.
+        least: what was alive before and what it leaves behind, nothing else.
+        position: of the node at the fullest moment, in the flat order.
+    """
+
+    most: int | None
+    least: int | None
+    position: int
+
+
+@dataclass(slots=True)
+class Life:
+    """When storages come and go, in positions of a flat order of nodes.
+
+    Attributes:
+        first: storage → position of the node that allocates it; storages of inputs are not in it.
+        last: storage → position of the last node that needs it; the number of nodes for what outlives the run.
+        held: storages that belong to the caller: inputs and constants.
+    """
+
+    first: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+    held: set[int] = field(default_factory=set)
+
+
+def life_of(order: Sequence[fx.Node], outer: Iterable[fx.Node], storages: Storages) -> Life:
+    """When each storage is needed.
+
+    Args:
+        order: the calls, in the order in which they run.
+        outer: the other nodes: placeholders, constants, the output.
+        storages: of all of them.
+    """
+    life, position = Life(), {node: index for index, node in enumerate(order)}
+    returned: list[int] = []
+    for node in outer:
+        if node.op == "output":
+            returned += [number for argument in node.all_input_nodes for number in storages.of(argument)]
+        else:
+            life.held.update(storages.of(node))
+    for node in order:
+        needed = [*storages.of(node), *(number for argument in node.all_input_nodes for number in storages.of(argument))]
+        if is_wait(node) and (launch := launch_of(node)) is not None:
+            needed += _carried(launch, storages)
+        for number in needed:
+            life.last[number] = position[node]
+        for number in storages.of(node):
+            if number not in life.held:
+                life.first.setdefault(number, position[node])
+    waited = {launch_of(node) for node in order if is_wait(node)}
+    for node in order:
+        if kind_of(node) and node not in waited and operator_name(node.target)[0] == "_c10d_functional":
+            returned += _carried(node, storages)  # torch keeps what is in flight until somebody waits
+    life.last.update(dict.fromkeys(returned, len(order)))
+    return life
+
+
+def _carried(launch: fx.Node, storages: Storages) -> list[int]:
+    """What torch holds while a launch is in flight: results and, unless it copies them first, inputs."""
+    copied = operator_name(launch.target)[1] in _COPIES_ITS_INPUT
+    return [number for node in (launch, *(() if copied else launch.all_input_nodes)) for number in storages.of(node)]
+
+
+def moments(blocks: Sequence[Sequence[fx.Node]], storages: Storages, life: Life) -> list[Moment]:
+    """How much is alive while each block runs, under the two extremes of what its inside may hold.
+
+    A block of one node has no inside, and both are the same. What a block reads is held until it ends. What its values need beyond
+    that lies between nothing (all of it fused away) and what an eager run of its nodes holds.
+    """
+    walk, start, found = _Walk(storages, life), 0, []
+    for block in blocks:
+        found.append(walk.block(block, start))
+        start += len(block)
+    return found
+
+
+def alive_at(position: int, blocks: Sequence[Sequence[fx.Node]], storages: Storages, life: Life) -> dict[int, int | None]:
+    """The storages alive while the node at a position of the flat order runs, with their bytes."""
+    walk, start = _Walk(storages, life), 0
+    for block in blocks:
+        if position < start + len(block):
+            walk.block(block[: position - start + 1], start, leave=False)
+            break
+        walk.block(block, start)
+        start += len(block)
+    return walk.alive
+
+
+class _Walk:
+    """Goes through the blocks in order, and keeps what is alive."""
+
+    def __init__(self, storages: Storages, life: Life) -> None:
+        self.storages, self.life = storages, life
+        self.alive: dict[int, int | None] = {}
+        self.known = self.unknown = 0
+        self.ending: dict[int, list[int]] = {}
+        for number, position in life.last.items():
+            if number not in life.held:
+                self.ending.setdefault(position, []).append(number)
+
+    def block(self, block: Sequence[fx.Node], start: int, leave: bool = True) -> Moment:
+        """Run one block; ``leave`` tells whether what it no longer needs goes."""
+        end, fullest = start + len(block) - 1, Moment(-1, 0, start)
+        for position, node in enumerate(block, start):
+            fullest = self._fuller(fullest, position)  # before a free
+            self._resize(node)
+            for number in self.storages.of(node):
+                if self.life.first.get(number) == position:
+                    self._hold(number, self.storages.num_bytes(number))
+            fullest = self._fuller(fullest, position)
+            if position < end:
+                self._end([number for number in self.ending.get(position, ()) if self.life.first[number] >= start])
+        least = fullest.most if len(block) == 1 else self._left(start, end)
+        if leave:
+            for position in range(start, end + 1):
+                self._end(self.ending.get(position, ()))
+        return Moment(fullest.most, least, fullest.position)
+
+    def _fuller(self, fullest: Moment, position: int) -> Moment:
+        if fullest.most is None or (not self.unknown and self.known <= fullest.most):
+            return fullest
+        return Moment(None if self.unknown else self.known, 0, position)
+
+    def _left(self, start: int, end: int) -> int | None:
+        life = self.life
+        stays = [number for number in self.alive if number in life.held or life.first[number] < start or life.last[number] > end]
+        sizes = [self.alive[number] for number in stays]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def _resize(self, node: fx.Node) -> None:
+        if node.op != "call_function" or operator_name(node.target) != FREE or not node.all_input_nodes:
+            return
+        size = hinted(node.args[1]) if len(node.args) > 1 else None
+        for number in self.storages.of(node.all_input_nodes[0]):
+            full = self.storages.num_bytes(number) if number in self.life.held else 0
+            self._end([number])
+            # The caller's memory is not counted: what it gives back lowers what the run holds.
+            self._hold(number, None if size is None or full is None else size - full)
+
+    def _hold(self, number: int, size: int | None) -> None:
+        self.alive[number] = size
+        self.known += size or 0
+        self.unknown += size is None
+
+    def _end(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number in self.alive:
+                size = self.alive.pop(number)
+                self.known -= size or 0
+                self.unknown -= size is None
