@@ -1,6 +1,6 @@
 """See, change and trust what a compiler does to a distributed training step."""
 
-from hyperviz.api import apply_passes, benchmark, compare, compile, explore, export, plan, show
+from hyperviz.api import Ranks, apply_passes, benchmark, compare, compile, explore, export, plan, run_on_ranks, show
 from hyperviz.capture import FakeWorld, JointGraph, trace
 from hyperviz.distributed import Link, RankError, launch
 from hyperviz.passes import (
@@ -28,6 +28,7 @@ __all__ = [
     "PassConfig",
     "PassPipeline",
     "RankError",
+    "Ranks",
     "RegionCompileError",
     "apply_passes",
     "benchmark",
@@ -37,6 +38,7 @@ __all__ = [
     "export",
     "launch",
     "plan",
+    "run_on_ranks",
     "show",
     "trace",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hyperviz.api import verbs
+from hyperviz.api.parallel import parallelised
 from hyperviz.api.programs import Graph, graph_module_of
 from hyperviz.passes import CompiledGraph, PassConfig, check_settings, list_settings, parse_setting
-from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, Setting, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, RankReports, Setting, Timings
 from hyperviz.widgets import Knobs, Stopped
 
 
@@ -15,10 +16,10 @@ class Session:
     """One joint graph, its real inputs, and what was compiled of it last; see ``hyperviz.widgets.Backend``."""
 
     def __init__(self, joint: Graph, flat: Sequence[object] | None = None, config: PassConfig | None = None) -> None:
-        graph_module_of(joint)
-        self._joint = joint
-        self._flat = flat
         self._config = config or PassConfig()
+        graph_module_of(joint)
+        self._joint = parallelised(joint, self._config)  # once, and not on every click
+        self._flat = flat
         self.compiled: CompiledGraph | None = None
 
     def plan(self, knobs: Knobs) -> Plan:
@@ -27,12 +28,7 @@ class Session:
 
     def compile(self, knobs: Knobs, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> CompileReport:
         """Compile; what was compiled before stays as it was until this one is done."""
-
-        def told(where: Progress) -> None:
-            if should_stop():
-                raise Stopped(f"stopped after {where.index} of {where.total} distinct regions")
-            progress(where)
-
+        told = self._teller(progress, should_stop)
         self.compiled = verbs.compile(self._joint, self._configured(knobs), self._flat, progress=told)
         return self.compiled.report
 
@@ -45,6 +41,15 @@ class Session:
         compiled = self._last()
         return verbs.benchmark({"eager": self._joint, compiled.report.mode: compiled}, self._inputs())
 
+    @property
+    def where(self) -> str:
+        """In this process."""
+        return ""
+
+    def ranks(self) -> RankReports | None:
+        """None: this process runs alone."""
+        return None
+
     def settings(self) -> tuple[Setting, ...]:
         """Every Inductor setting that may be edited."""
         return list_settings()
@@ -56,6 +61,14 @@ class Session:
     def check_settings(self, settings: Mapping[str, object]) -> None:
         """Refuse settings that Inductor would not take."""
         check_settings(settings)
+
+    def _teller(self, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> Callable[[Progress], None]:
+        def told(where: Progress) -> None:
+            if should_stop():
+                raise Stopped(f"stopped after {where.index} of {where.total} distinct regions")
+            progress(where)
+
+        return told
 
     def _configured(self, knobs: Knobs) -> PassConfig:
         return self._config.replace(inductor_mode=knobs.mode, region_strategy=knobs.strategy, inductor_configs=knobs.settings)

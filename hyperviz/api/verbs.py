@@ -18,6 +18,7 @@ from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline, check_same_
 from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, Timings
 
 if TYPE_CHECKING:
+    from hyperviz.api.ranks import Ranks
     from hyperviz.widgets import Explorer
 
 
@@ -127,23 +128,39 @@ def benchmark(candidates: Mapping[str, object], flat: Sequence[object], **option
     return measure.benchmark({name: callable_of(candidate) for name, candidate in candidates.items()}, flat, **options)
 
 
-def explore(joint: Graph, flat: Sequence[object] | None = None, config: PassConfig | None = None) -> Explorer:
+def explore(
+    joint: Graph, flat: Sequence[object] | None = None, config: PassConfig | None = None, *, ranks: Ranks | None = None
+) -> Explorer:
     """The explorer: the graph, the knobs, and what turning them does.
 
     Args:
         joint: a joint graph or a plain ``fx.GraphModule``; left as it is.
         flat: real inputs; without them it plans and compiles, but cannot compare or time.
-        config: what the knobs show first.
+        config: what the knobs show first. Parallel passes that it asks for are run once, and looked at.
+        ranks: real ranks that compile, compare and time in the place of this process: what is planned is shown for a fake world of as
+            many ranks, and once they have run, what rank 0 really compiled, with every rank's verdict and times.
 
     Returns:
         The widget; the last expression of a cell shows it.
+
+    Raises:
+        ValueError: ``joint`` is no graph, what ``config`` asks for cannot be done to it, or ``ranks`` is none, or not as many as
+            ``joint`` was captured for.
     """
+    from hyperviz.api.rank_session import RankSession
+    from hyperviz.api.ranks import Ranks
     from hyperviz.api.session import Session  # widgets are loaded when a person asks for them
     from hyperviz.widgets import Explorer, Knobs
 
     config = _config(config)
     knobs = Knobs(mode=config.inductor_mode, strategy=config.region_strategy, settings=config.inductor_configs)
-    return Explorer(Session(joint, flat, config), knobs)
+    if ranks is None:
+        return Explorer(Session(joint, flat, config), knobs)
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"ranks must be hv.Ranks(build, num_ranks=…), got {ranks!r}")
+    if flat is not None:
+        raise ValueError("flat must be left out beside ranks: each rank has the inputs that its build returns")
+    return Explorer(RankSession(joint, config, ranks), knobs)
 
 
 def _config(config: PassConfig | None) -> PassConfig:

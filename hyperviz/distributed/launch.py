@@ -28,7 +28,13 @@ _LAST_WORDS_S = 3.0
 
 
 def launch(
-    fn: Callable[..., Any], num_ranks: int = 2, timeout_s: float = 300, args: tuple[Any, ...] = (), link: Link | None = None
+    fn: Callable[..., Any],
+    num_ranks: int = 2,
+    timeout_s: float = 300,
+    args: tuple[Any, ...] = (),
+    link: Link | None = None,
+    *,
+    watch: Callable[[], None] | None = None,
 ) -> list[Any]:
     """Calls ``fn(*args)`` on every one of ``num_ranks`` ranks of a real process group, and returns their results in the order of ranks.
 
@@ -54,12 +60,13 @@ def launch(
         timeout_s: how long ``fn`` may take, in seconds, from when all ranks have joined. Joining takes some seconds, and may take 300.
         args: what ``fn`` is called with, the same on each rank.
         link: a simulated link above gloo: no collective completes sooner than it would allow. Results are the same bits either way.
+        watch: called some times a second while ranks run; what it raises ends them, and is raised from here.
 
     Raises:
         ValueError: an argument is out of range, cannot be pickled, or ``launch`` is called inside a rank; a result cannot be pickled.
         RankError: a rank raised, died, or time ran out: then it says in which collective each rank was, and where.
     """
-    _check(fn, num_ranks, timeout_s, args, link)
+    check_launch(fn, num_ranks, timeout_s, args, link)
     num_threads = max(1, _num_cores() // num_ranks)
     job = Job(uuid.uuid4().hex, num_ranks, num_threads, timeout_s, _START_S)
     with tempfile.TemporaryDirectory(prefix="hyperviz-launch-", ignore_cleanup_errors=True) as name:
@@ -68,12 +75,17 @@ def launch(
         _pack(folder, fn, args, link)
         output = RankOutput(folder / "logs", num_ranks)
         with _agent(job, folder) as agent:
-            late = _follow(agent, folder, job, output)
+            late = _follow(agent, folder, job, output, watch)
         output.forward(last=True)
         return _bring_home(job, folder, output, late)
 
 
-def _check(fn: object, num_ranks: object, timeout_s: object, args: object, link: object) -> None:
+def check_launch(fn: object, num_ranks: object, timeout_s: object, args: object = (), link: object = None) -> None:
+    """Refuses, with a sentence, what `launch` would not take; starts nothing.
+
+    Raises:
+        ValueError: naming the argument.
+    """
     if not callable(fn):
         raise ValueError(f"fn must be callable, got {fn!r}")
     if not isinstance(num_ranks, int) or isinstance(num_ranks, bool) or num_ranks < 1:
@@ -149,12 +161,14 @@ def _environment(job: Job) -> dict[str, str]:
     return {**wishes, **os.environ, **decided}
 
 
-def _follow(agent: subprocess.Popen[bytes], folder: Path, job: Job, output: RankOutput) -> str:
+def _follow(agent: subprocess.Popen[bytes], folder: Path, job: Job, output: RankOutput, watch: Callable[[], None] | None) -> str:
     """Shows what the ranks print until all have ended; when time is up first, hears where they stand and says what they had not done."""
     limit, deadline = f"started after {job.start_s:g} s", time.monotonic() + job.start_s
     joined = False
     while agent.poll() is None:
         output.forward()
+        if watch is not None:
+            watch()
         if not joined and len(list(folder.glob("joined-*"))) == job.num_ranks:
             joined, limit, deadline = True, f"finished after {job.timeout_s:g} s", time.monotonic() + job.timeout_s
         if time.monotonic() > deadline:

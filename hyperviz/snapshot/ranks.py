@@ -11,6 +11,8 @@ from hyperviz.snapshot.equality import VERDICTS, Equality
 from hyperviz.snapshot.plan import Plan
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
 
+_SAME = frozenset({"bitwise", "rounding"})
+
 
 @dataclass(frozen=True, slots=True)
 class RankResult:
@@ -87,14 +89,17 @@ class RankReports:
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """Sentences on what ranks should have in common and do not: the plan, and the verdict of each output."""
+        """Sentences on what ranks should have in common and do not: the plan, the verdict, and on which outputs.
+
+        One rank's output may be equal bit for bit where another's is equal up to rounding: their data differ.
+        """
         found = []
         if others := [one.rank for one in self.ranks if one.plan_digest != self.ranks[0].plan_digest]:
             found.append(f"rank {_listed(others)} compiled another plan than rank 0")
         verdicts = _by_verdict((one.rank, one.equality.verdict) for one in self.ranks)
         if len(verdicts) > 1:
             found.append(f"ranks disagree whether it is the same: {_told(verdicts)}")
-        apart = [(name, verdicts) for name, verdicts in self._verdicts_of_outputs() if len(verdicts) > 1]
+        apart = [(name, verdicts) for name, verdicts in self._verdicts_of_outputs() if len(verdicts) > 1 and not verdicts.keys() <= _SAME]
         if apart:
             name, verdicts = apart[0]
             more = f", and {len(apart) - 1} more outputs" if len(apart) > 1 else ""
