@@ -12,13 +12,13 @@ from hyperviz.api import verbs
 from hyperviz.api.picture import Drawable, Picture
 from hyperviz.capture import JointGraph
 from hyperviz.passes import CompiledGraph
-from hyperviz.snapshot import Equality, GraphSnapshot, Plan, Timings, to_json
+from hyperviz.snapshot import Equality, GraphSnapshot, Plan, RankReports, Timings, to_json
 
 _SUFFIXES = ("svg", "png", "pdf", "html", "dot", "json")
 
 
 def show(anything: object) -> Picture:
-    """The static picture of a joint graph, a graph module, a plan, a compiled graph, timings or an equality.
+    """The static picture of a joint graph, a graph module, a plan, a compiled graph, timings, an equality, or what ranks found.
 
     Returns:
         What a notebook shows as a picture, and a terminal as text.
@@ -52,7 +52,7 @@ def export(anything: object, path: str | os.PathLike[str]) -> Path:
 
 
 def _drawable(anything: object) -> Drawable:
-    if isinstance(anything, (Plan, Timings, Equality)):
+    if isinstance(anything, (Plan, Timings, Equality, RankReports)):
         return anything
     if isinstance(anything, CompiledGraph):
         return anything.plan
@@ -61,7 +61,8 @@ def _drawable(anything: object) -> Drawable:
     if isinstance(anything, (JointGraph, fx.GraphModule)):
         return verbs.plan(anything)
     raise ValueError(
-        f"only a joint graph, a GraphModule, a plan, a compiled graph, timings or an equality can be drawn, got {type(anything).__name__}"
+        "only a joint graph, a GraphModule, a plan, a compiled graph, timings, an equality or reports of ranks can be drawn, "
+        f"got {type(anything).__name__}"
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from hyperviz import render
-from hyperviz.snapshot import Equality, Plan, Timings
+from hyperviz.snapshot import Equality, Plan, RankReports, Timings
 
-Drawable = Plan | Timings | Equality
+Drawable = Plan | Timings | Equality | RankReports
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,7 +43,7 @@ class Picture:
         return file.getvalue()
 
     def figure(self) -> Figure:
-        """The matplotlib figure of timings or of an equality.
+        """The matplotlib figure of timings, of an equality, or of what ranks found.
 
         Raises:
             ValueError: a plan has none.
@@ -52,6 +52,8 @@ class Picture:
             return render.plot_timings(self.drawable)
         if isinstance(self.drawable, Equality):
             return render.plot_equality(self.drawable)
+        if isinstance(self.drawable, RankReports):
+            return render.plot_ranks(self.drawable)
         raise ValueError("a plan is drawn as a graph, not as a matplotlib figure")
 
     def __repr__(self) -> str:
@@ -77,7 +79,10 @@ def _of_plan(plan: Plan, suffix: str) -> bytes:
     raise ValueError(f"a picture has no .{suffix} form")
 
 
-def _page(drawable: Timings | Equality) -> str:
+def _page(drawable: Timings | Equality | RankReports) -> str:
+    if isinstance(drawable, RankReports):
+        plan = drawable.plan
+        return render.html({plan.mode: plan}, ranks=drawable, versions=plan.graph.versions)
     if isinstance(drawable, Timings):
         return render.html({}, timings=drawable)
     return render.html({}, equalities={drawable.labels[1]: drawable})

@@ -6,6 +6,7 @@ from hyperviz.render.image import pdf, png
 from hyperviz.render.layout import Layout, layout
 from hyperviz.render.overlay import overlay
 from hyperviz.render.plot_equality import plot_equality
+from hyperviz.render.plot_ranks import plot_ranks
 from hyperviz.render.plot_timings import plot_timings
 from hyperviz.render.report import html
 from hyperviz.render.svg import svg
@@ -24,6 +25,7 @@ __all__ = [
     "pdf",
     "plan_table",
     "plot_equality",
+    "plot_ranks",
     "plot_timings",
     "png",
     "svg",

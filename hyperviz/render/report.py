@@ -15,11 +15,12 @@ from hyperviz.render.markup import Html, embedded, join, tag
 from hyperviz.render.overlay import overlay
 from hyperviz.render.palette import THEMES
 from hyperviz.render.plot_equality import plot_equality
+from hyperviz.render.plot_ranks import plot_ranks
 from hyperviz.render.plot_timings import plot_timings
 from hyperviz.render.report_data import distinct_graphs, report_data
 from hyperviz.render.svg import svg
 from hyperviz.render.text import text as plan_text
-from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timings
 
 # Nothing may be loaded from anywhere: the page holds all it needs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -35,6 +36,7 @@ def html(
     timings: Timings | None = None,
     equalities: Mapping[str, Equality] | None = None,
     reports: Mapping[str, CompileReport] | None = None,
+    ranks: RankReports | None = None,
     versions: Mapping[str, str] | None = None,
     command: str = "",
 ) -> str:
@@ -45,6 +47,7 @@ def html(
         timings: of candidates that are called as the plans are.
         equalities: label → how that candidate's results relate to the baseline's.
         reports: label → what compiling it took.
+        ranks: what real ranks found.
         versions: name → version of everything that took part.
         command: what makes the same report again.
 
@@ -58,13 +61,14 @@ def html(
         tables.summary(plans, timings, equalities, reports),
         _picture(plans) if plans else "",
         _timings(timings) if timings else "",
+        _ranks(ranks) if ranks else "",
         _section("Results", "equality", [_equality(label, one) for label, one in equalities.items()]),
         _section("Plans", "plans", [_folded(f"{label}: {plan}", tables.regions(label, plan)) for label, plan in plans.items()]),
         _section("Communication", "communication", _communication(plans)),
         _section("Compilation", "compilation", [_folded(label, tables.compile_report(label, one)) for label, one in reports.items()]),
         _section("As text", "text", [_folded(f"{label}: {plans[label]}", tag("pre", plan_text(plans[label]))) for label in _shown(plans)]),
     ]
-    data = report_data(plans, timings, equalities, reports, versions, command)
+    data = report_data(plans, timings, equalities, reports, ranks, versions, command)
     overlays = {label: overlay(plan) for label, plan in plans.items()}
     code = "\n".join(_read(name) for name in ("view.js", "report.js"))
     scripts = [embedded("hyperviz-data", data), embedded("hyperviz-overlays", overlays), Html(f'<script type="module">{code}</script>')]
@@ -172,6 +176,12 @@ def _drawn(plan: Plan) -> Html:
 def _timings(timings: Timings) -> Html:
     figure = _figure(lambda theme: plot_timings(timings, theme=theme), "Time of one step")
     return tag("section", tag("h2", "Time and memory"), figure, tables.timing_tables(timings), id="timings")
+
+
+def _ranks(ranks: RankReports) -> Html:
+    figure = _figure(lambda theme: plot_ranks(ranks, theme=theme), "What every rank found")
+    outputs = [_folded(f"rank {one.rank}: {one.equality}", tables.equality_table(f"rank {one.rank}", one.equality)) for one in ranks.ranks]
+    return tag("section", tag("h2", "Ranks"), figure, tables.ranks_table(ranks), *outputs, id="ranks")
 
 
 def _equality(label: str, equality: Equality) -> Html:

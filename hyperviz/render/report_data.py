@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from hyperviz.snapshot import CompileReport, Equality, GraphSnapshot, Plan, Timings, to_json
+from hyperviz.snapshot import CompileReport, Equality, GraphSnapshot, Plan, RankReports, Timings, to_json
 
 
 def report_data(
@@ -13,6 +13,7 @@ def report_data(
     timings: Timings | None,
     equalities: Mapping[str, Equality],
     reports: Mapping[str, CompileReport],
+    ranks: RankReports | None,
     versions: Mapping[str, str],
     command: str,
 ) -> dict[str, object]:
@@ -20,7 +21,7 @@ def report_data(
 
     Returns:
         ``graphs``: each distinct graph once; ``plans``: label → the plan, its ``graph`` replaced by a number into ``graphs``;
-        ``timings``, ``equalities`` and ``reports``: as ``hyperviz.snapshot.from_json`` reads them; ``versions`` and ``command``.
+        ``timings``, ``equalities``, ``reports`` and ``ranks``: as ``hyperviz.snapshot.from_json`` reads them; ``versions`` and ``command``.
     """
     graphs = distinct_graphs(plans)
     return {
@@ -33,6 +34,7 @@ def report_data(
         "timings": json.loads(to_json(timings)) if timings else None,
         "equalities": {label: json.loads(to_json(equality)) for label, equality in equalities.items()},
         "reports": {label: json.loads(to_json(report)) for label, report in reports.items()},
+        "ranks": json.loads(to_json(ranks)) if ranks else None,
     }
 
 

@@ -8,7 +8,7 @@ from hyperviz.render.communication import communication
 from hyperviz.render.markup import Html, join, table, tag
 from hyperviz.render.numbers import milliseconds, scaled, scientific
 from hyperviz.render.plot_equality import MARKS
-from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timings
 
 _SIGNS = {"bitwise": "=", "rounding": "≈", "random": "?", "structural": "≠", "wrong": "✗"}
 
@@ -130,6 +130,27 @@ def timing_tables(timings: Timings) -> Html:
             tag("details", tag("summary", "Every round"), every),
         ]
     )
+
+
+def ranks_table(ranks: RankReports) -> Html:
+    """One row for each rank, and before them where ranks disagree."""
+    rows = [
+        (
+            one.rank,
+            verdict(one.equality.verdict),
+            f"{one.equality.num_bitwise} of {len(one.equality.outputs)}",
+            milliseconds(one.eager.median_ms),
+            milliseconds(one.compiled.median_ms),
+            one.ratio,
+            f"{one.report.seconds:.1f} s",
+            scaled(one.compiled.peak_bytes, "B"),
+            "slowest" if one is ranks.slowest and ranks.num_ranks > 1 else "",
+        )
+        for one in ranks.ranks
+    ]
+    headings = ("Rank", "Results", "Equal bit for bit", "Eager", "Compiled", "Against eager", "Compiled in", "Peak memory", "")
+    notes = [tag("p", sentence, class_="note") for sentence in (*ranks.disagreements, *ranks.notes)]
+    return join([*notes, table(ranks.where, headings, rows, numeric=(0, 3, 4, 6, 7))])
 
 
 def equality_table(label: str, equality: Equality) -> Html:
