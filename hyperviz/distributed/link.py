@@ -6,20 +6,7 @@ import difflib
 import math
 from dataclasses import dataclass, field
 
-# Rates are gigabits per second in one direction, as vendors and standards state them for a port.
-# Latencies are what NCCL's own tuning model expects of a ring with its Simple protocol: 8.4 µs to start it, and per hop 3.4 µs over NVLink,
-# 5.7 µs over PCIe and 14.0 µs over a network (NVIDIA/nccl, src/graph/tuning.cc: baseLat and hwLat).
-_NVLINK_US, _PCIE_US, _NETWORK_US = 8.4 + 3.4, 8.4 + 5.7, 8.4 + 14.0
-_NETWORKS: dict[str, tuple[float, float, str]] = {
-    "nvlink3": (_NVLINK_US, 2400, "NVIDIA A100 datasheet: 600 GB/s per GPU, both directions together"),
-    "nvlink4": (_NVLINK_US, 3600, "NVIDIA H100 datasheet: 900 GB/s per GPU, both directions together"),
-    "pcie4-x16": (_PCIE_US, 16 * 16 * 128 / 130, "PCI-SIG, PCI Express 4.0: 16 lanes of 16 GT/s, 128b/130b"),
-    "pcie5-x16": (_PCIE_US, 32 * 16 * 128 / 130, "PCI-SIG, PCI Express 5.0: 16 lanes of 32 GT/s, 128b/130b"),
-    "infiniband-hdr": (_NETWORK_US, 200, "InfiniBand Trade Association roadmap: HDR, four lanes"),
-    "infiniband-ndr": (_NETWORK_US, 400, "InfiniBand Trade Association roadmap: NDR, four lanes"),
-    "ethernet-10g": (_NETWORK_US, 10, "IEEE 802.3ae"),
-    "ethernet-100g": (_NETWORK_US, 100, "IEEE 802.3ba"),
-}
+from hyperviz.analysis.networks import NETWORKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +49,18 @@ class Link:
     def named(cls, name: str) -> Link:
         """The link with a public network's figures, as in ``Link.named("nvlink4")``; its ``source`` says where the rate stands.
 
+        Its latency is that of NCCL's Simple protocol over one hop.
+
         Raises:
             ValueError: no network has that name.
         """
-        if name in _NETWORKS:
-            latency_us, gbps, source = _NETWORKS[name]
-            return cls(latency_us, gbps, name, source)
-        near = difflib.get_close_matches(str(name), _NETWORKS, n=1, cutoff=0.4)
+        if name in NETWORKS:
+            network = NETWORKS[name]
+            simple = network.protocols[0]
+            return cls(simple.start_us + simple.hop_us, network.gbps, name, network.source)
+        near = difflib.get_close_matches(str(name), NETWORKS, n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"a named link must be one of {', '.join(_NETWORKS)}, got {name!r}{hint}")
+        raise ValueError(f"a named link must be one of {', '.join(NETWORKS)}, got {name!r}{hint}")
 
 
 def _is_number(value: object) -> bool:

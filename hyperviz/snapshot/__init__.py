@@ -8,22 +8,27 @@ from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
 from hyperviz.snapshot.ranks import RankReports, RankResult
 from hyperviz.snapshot.schedule import STEP_KINDS, Collective, Kernel, LiveValue, Schedule, Step
 from hyperviz.snapshot.setting import Setting
+from hyperviz.snapshot.timeline import COMPUTE, SPAN_KINDS, CollectiveTime, MemoryPoint, Span, Timeline
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
 from hyperviz.snapshot.windows import Window, steps_of, windows_in, windows_of
 
 __all__ = [
+    "COMPUTE",
     "MODES",
     "PHASES",
     "ROLES",
+    "SPAN_KINDS",
     "STEP_KINDS",
     "STRATEGIES",
     "VERDICTS",
     "Collective",
+    "CollectiveTime",
     "CompileReport",
     "Equality",
     "GraphSnapshot",
     "Kernel",
     "LiveValue",
+    "MemoryPoint",
     "NodeSnapshot",
     "OrderCheck",
     "OutputEquality",
@@ -37,8 +42,10 @@ __all__ = [
     "Schedule",
     "Setting",
     "SourceLine",
+    "Span",
     "Step",
     "TensorSnapshot",
+    "Timeline",
     "Timing",
     "Timings",
     "Window",

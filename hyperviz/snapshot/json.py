@@ -16,10 +16,12 @@ from hyperviz.snapshot.equality import VERDICTS, Equality
 from hyperviz.snapshot.graph import GraphSnapshot
 from hyperviz.snapshot.plan import MODES, ROLES, Plan
 from hyperviz.snapshot.ranks import RankReports
+from hyperviz.snapshot.schedule import STEP_KINDS, Schedule
+from hyperviz.snapshot.timeline import SPAN_KINDS, Timeline
 from hyperviz.snapshot.timing import Timings
 
 FORMAT, VERSION = "hyperviz", 2
-KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings, RankReports)}
+KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings, RankReports, Schedule, Timeline)}
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT, _TUPLE = "$float", "$tuple"
 """What JSON lacks is an object with one of these as its only key."""
@@ -188,6 +190,12 @@ def _check(snapshot: object, where: str = "data") -> None:
     elif isinstance(snapshot, Equality):
         for index, output in enumerate(snapshot.outputs):
             _check_word(output.verdict, VERDICTS, f"{where}.outputs[{index}].verdict")
+    elif isinstance(snapshot, Schedule):
+        for index, step in enumerate(snapshot.steps):
+            _check_word(step.kind, STEP_KINDS, f"{where}.steps[{index}].kind")
+    elif isinstance(snapshot, Timeline):
+        for index, span in enumerate(snapshot.spans):
+            _check_word(span.kind, SPAN_KINDS, f"{where}.spans[{index}].kind")
     elif isinstance(snapshot, RankReports):
         if not snapshot.ranks:
             raise ValueError(f"{where}.ranks must hold at least one rank, got none")
