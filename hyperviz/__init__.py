@@ -10,10 +10,12 @@ from hyperviz.passes import (
     FSDPPass,
     GraphPass,
     InductorPass,
+    OverlapPass,
     PassConfig,
     PassPipeline,
     RegionCompileError,
 )
+from hyperviz.snapshot import moves_of, windows_of
 
 __all__ = [
     "BucketPass",
@@ -25,6 +27,7 @@ __all__ = [
     "InductorPass",
     "JointGraph",
     "Link",
+    "OverlapPass",
     "PassConfig",
     "PassPipeline",
     "RankError",
@@ -37,8 +40,10 @@ __all__ = [
     "explore",
     "export",
     "launch",
+    "moves_of",
     "plan",
     "run_on_ranks",
     "show",
     "trace",
+    "windows_of",
 ]

@@ -10,7 +10,7 @@ from torch import fx
 from torch.fx.node import map_arg
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from hyperviz.graph.kinds import is_getitem, operator_name, schema_of
+from hyperviz.graph.kinds import is_getitem, is_wait, operator_name, schema_of
 from hyperviz.graph.values import tensors_of
 
 _INPLACE_FUNCTIONS = frozenset(
@@ -24,8 +24,8 @@ class Memory:
     """The memory of a graph, as classes of nodes whose values share storage.
 
     Two nodes are in one class if their fake values share storage, if the operator's schema says that its result is a view of an
-    argument, or if a result is taken out of one of several. Without fake values the schema alone speaks, and what has none is
-    taken to alias what it reads.
+    argument, if a result is taken out of one of several, or if one waits for the other. Without fake values the schema alone speaks,
+    and what has none is taken to alias what it reads.
     """
 
     def __init__(self, graph: fx.Graph) -> None:
@@ -83,7 +83,8 @@ def _viewed(node: fx.Node) -> Iterator[fx.Node]:
     """The arguments that a node's result may be a view of."""
     if node.op == "get_attr" or node.op == "placeholder" or node.op == "output":
         return
-    if is_getitem(node):
+    # A wait returns the very tensor that the launch filled, and its schema keeps that out.
+    if is_getitem(node) or is_wait(node):
         yield from _nodes_in(node.args[:1])
         return
     schema = schema_of(node.target)

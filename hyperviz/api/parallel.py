@@ -70,8 +70,9 @@ def _sentences(graph_module: fx.GraphModule) -> Iterator[str]:
     """What each pass did, for every picture of the graph to say."""
     if plan := graph_module.meta.get(KEY):
         yield str(plan)
-    if buckets := graph_module.meta.get("buckets"):
-        yield buckets.sentence
+    for key in ("buckets", "overlap"):
+        if result := graph_module.meta.get(key):
+            yield result.sentence
 
 
 def runnable(joint: Graph) -> Graph:

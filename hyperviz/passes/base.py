@@ -50,8 +50,9 @@ class PassPipeline:
         """The passes that a config asks for before the terminal one: their result is an authoritative graph again."""
         from hyperviz.passes.buckets import BucketPass
         from hyperviz.passes.fsdp import FSDPPass
+        from hyperviz.passes.overlap import OverlapPass
 
-        asked = {FSDPPass: config.fsdp_enabled, BucketPass: config.bucket_enabled}
+        asked = {FSDPPass: config.fsdp_enabled, BucketPass: config.bucket_enabled, OverlapPass: config.enable_overlap}
         return cls(tuple(graph_pass() for graph_pass, wanted in asked.items() if wanted))
 
     @classmethod

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import torch
-from sharded_work import WRAPPED, fit, gpt, my_part, numbers, primes, text, train_sharded
+import torch.distributed as dist
+from sharded_work import WRAPPED, Watch, fit, gpt, my_part, numbers, primes, text, train_plainly, train_sharded
+from torch.distributed.fsdp import fully_shard
 
 import hyperviz as hv
 from hyperviz.models import gpt_step
+from hyperviz.passes.agreement import steps_of
 
-BUCKETS = {
-    "one for each module": WRAPPED.replace(bucket_enabled=True),
-    "of some hundred bytes": WRAPPED.replace(bucket_enabled=True, bucket_bytes=700),
-    "gathered once": WRAPPED.replace(bucket_enabled=True, reshard_after_forward=False),
-    "partly replicated": WRAPPED.replace(bucket_enabled=True, fsdp_wrap=("blocks.0",)),
+BUCKETS = WRAPPED.replace(bucket_enabled=True)
+OVERLAPPED = BUCKETS.replace(enable_overlap=True, prefetch_buckets=2)
+VARIANTS = {
+    "buckets": BUCKETS,
+    "small buckets": BUCKETS.replace(bucket_bytes=700),
+    "gathered once": BUCKETS.replace(reshard_after_forward=False),
+    "partly replicated": BUCKETS.replace(fsdp_wrap=("blocks.0",)),
+    "overlapped": OVERLAPPED,
+    "overlapped without buckets": OVERLAPPED.replace(bucket_enabled=False),
+    "overlapped within a limit": OVERLAPPED.replace(max_bytes_in_flight=30_000),
 }
 
 
-def gradients(model, train_fn, batch, config):
+def one_step(model, train_fn, batch, config):
     sharded = hv.apply_passes(hv.trace(model, train_fn, batch), config, model=model)
     return sharded.run(*sharded.flat_inputs(model, batch)), sharded
 
@@ -28,16 +36,91 @@ def same(first, second):
     )
 
 
-def bucket_alike():
-    """Loss and gradients with buckets, against those without; and awkward sizes."""
+def order_of(sharded):
+    return [(step.what, step.node) for step in steps_of(sharded.graph_module.graph)]
+
+
+def everywhere(mine):
+    """Whether every rank has the same."""
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, mine)
+    return all(other == mine for other in found)
+
+
+def return_the_same():
+    """Loss and gradients of one step, bit for bit those without buckets and overlap; and whether all ranks communicate alike."""
     batch, result = my_part(text(1)[0]), {}
-    for name, config in BUCKETS.items():
-        alone, _ = gradients(gpt(), gpt_step, batch, config.replace(bucket_enabled=False))
-        merged, sharded = gradients(gpt(), gpt_step, batch, config)
-        result[name] = (same(alone, merged), len(sharded.graph_module.meta["buckets"].buckets))
-    batches = numbers(4)
-    for wrap in (("",), ("*",)):
-        config = WRAPPED.replace(fsdp_wrap=wrap)
-        losses = [train_sharded(primes(), fit, batches, one)[0] for one in (config, config.replace(bucket_enabled=True))]
-        result[f"primes, {wrap}"] = (losses[0] == losses[1], 1)
+    for name, config in VARIANTS.items():
+        plain, _ = one_step(gpt(), gpt_step, batch, config.replace(bucket_enabled=False, enable_overlap=False))
+        mine, sharded = one_step(gpt(), gpt_step, batch, config)
+        result[name] = (same(plain, mine), everywhere(order_of(sharded)))
     return result
+
+
+def train_alike(steps=20):
+    """The demo GPT with buckets and overlap, without, and by torch's ``fully_shard``."""
+    batches, theirs = text(steps), gpt()
+    losses, sharded = train_sharded(gpt(), gpt_step, batches, OVERLAPPED)
+    for block in theirs.blocks:
+        fully_shard(block)
+    fully_shard(theirs)
+    return {
+        "overlapped": losses,
+        "plain": train_sharded(gpt(), gpt_step, batches, WRAPPED)[0],
+        "fully_shard": train_plainly(theirs, gpt_step, batches, my_part),
+        "moves": len(sharded.graph_module.meta["overlap"].moves),
+    }
+
+
+def watch_memory():
+    """Bytes of whole parameters, gathered or copied out of a bucket, when the backward begins, and at most before."""
+    batch, result = my_part(text(1)[0]), {}
+    for name, reshard in (("resharded", True), ("kept", False)):
+        model = gpt(num_layers=6, width=64)
+        config = BUCKETS.replace(reshard_after_forward=reshard, enable_overlap=True)
+        _, sharded = one_step(model, gpt_step, batch, config)
+        watch = WatchBuckets(sharded.graph_module)
+        with torch.no_grad():
+            watch.run(*sharded.flat_inputs(model, batch))
+        result[name] = {"most": watch.most, "middle": watch.middle}
+    return result
+
+
+class WatchBuckets(Watch):
+    """Counts the buckets, and the parameters that were copied out of them."""
+
+    def run_node(self, node):
+        if "fsdp_unit" in node.meta:  # a gather issued ahead does not begin the backward
+            node.meta["phase"] = "forward"
+        result = super().run_node(node)
+        if node.target is torch.ops.aten.clone.default and "gather" in node.meta.get("bucket", ""):
+            self.gathered.append(result.untyped_storage())
+        return result
+
+
+def compile_regions():
+    """Whether a regional compile keeps the order of everything that communicates or frees, and the numbers."""
+    model, batch, config = primes(), my_part(numbers(1)[0]), OVERLAPPED.replace(fsdp_wrap=("*",), inductor_mode="regional")
+    sharded = hv.apply_passes(hv.trace(model, fit, batch), config, model=model)
+    compiled = hv.compile(sharded, config)
+    equality = hv.compare(sharded, compiled, sharded.flat_inputs(model, batch))
+    return {"verdict": equality.verdict, "order": order_of(compiled) == order_of(sharded), "regions": len(compiled.plan.regions)}
+
+
+def on_two():
+    """All of it in one start of the ranks."""
+    return {"same": return_the_same(), "trained": train_alike(), "memory": watch_memory(), "compiled": compile_regions()}
+
+
+def on_four():
+    """Four ranks, also as two replicas of two shards: awkward sizes train to the losses of one process."""
+    batches = numbers(20)
+    hybrid = OVERLAPPED.replace(fsdp_wrap=("*",), fsdp_degree=2)
+    losses, sharded = train_sharded(primes(), fit, batches, hybrid)
+    four, overlapped = train_sharded(primes(), fit, batches, hybrid.replace(fsdp_degree=None))
+    return {
+        "hybrid": losses,
+        "four": four,
+        "alone": train_plainly(primes(), fit, batches),
+        "alike": [everywhere(order_of(one)) for one in (sharded, overlapped)],
+    }

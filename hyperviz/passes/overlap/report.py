@@ -1,0 +1,83 @@
+"""What moved: found by comparing the order before and after."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Iterator, Sequence
+
+from torch import fx
+
+from hyperviz.passes.overlap.places import AT, Place, Places
+from hyperviz.passes.overlap.plan import Move, Overlap
+
+
+def describe(places: Places, order: Sequence[fx.Node], most_bytes: int) -> Overlap:
+    """The moves that make an order of the one that ``places`` was made for.
+
+    A front moved if it passed a node that keeps its place, or a wait; a back moved if it passed a node that keeps its place, or a
+    front that does.
+    """
+    fronts, backs = _moving(places)
+    before, now = list(places.position), {node: index for index, node in enumerate(order)}
+    waited = {node: backs[node] for node in _passed(before, order, {**fronts, **backs}) if node in backs}
+    issued = {node: fronts[node] for node in _passed(before, order, {**fronts, **waited}) if node in fronts}
+    waits = sorted(places.back(index) for index, transfer in enumerate(places.transfers) if transfer.is_gather)
+    reasons = {node: _issued(places, index, waits) for node, index in issued.items()}
+    reasons.update((node, _waited(places, index, before)) for node, index in waited.items())
+    gathers = [places.transfers[index].is_gather for index in {*issued.values()}]
+    return Overlap(
+        moves=tuple(Move(node.name, places.position[node], now[node], reasons[node]) for node in order if node in reasons),
+        num_gathers=sum(gathers),
+        num_reductions=len(gathers) - sum(gathers),
+        num_waits=len({*waited.values()}),
+        most_bytes_in_flight=most_bytes,
+        limits=(*places.limits, *_held_back(places)),
+    )
+
+
+def _moving(places: Places) -> tuple[dict[fx.Node, int], dict[fx.Node, int]]:
+    """The nodes of fronts and backs that have another place than they had → their transfer."""
+    fronts: dict[fx.Node, int] = {}
+    backs: dict[fx.Node, int] = {}
+    for index, transfer in enumerate(places.transfers):
+        fronts.update((node, index) for node in transfer.front if places.fronts[index] < (places.position[node], AT))
+        backs.update((node, index) for node in transfer.back if places.backs[index] > (places.position[node], AT))
+    return fronts, backs
+
+
+def _passed(before: Sequence[fx.Node], after: Sequence[fx.Node], moving: Container[fx.Node]) -> set[fx.Node]:
+    """The moving nodes that have more or fewer of the others in front of them than before."""
+    counts = [dict(_count(nodes, moving)) for nodes in (before, after)]
+    return {node for node in before if node in moving and counts[0][node] != counts[1][node]}
+
+
+def _count(nodes: Iterable[fx.Node], moving: Container[fx.Node]) -> Iterator[tuple[fx.Node, int]]:
+    standing = 0
+    for node in nodes:
+        standing += node not in moving
+        yield node, standing
+
+
+def _issued(places: Places, index: int, waits: Sequence[Place]) -> str:
+    name = places.transfers[index].name
+    if index in places.behind:
+        return f"{name} is issued behind the wait for {places.behind[index]}"
+    if not places.transfers[index].is_gather:
+        return f"{name} is issued as soon as its inputs exist"
+    ahead = bisect_left(waits, places.back(index)) - bisect_left(waits, places.front(index))
+    return f"{name} is issued {ahead} bucket{'' if ahead == 1 else 's'} ahead"
+
+
+def _waited(places: Places, index: int, before: Sequence[fx.Node]) -> str:
+    transfer = places.transfers[index]
+    if index in places.held_back:
+        return f"{transfer.name} is waited for {places.held_back[index]}"
+    first = before[places.backs[index][0]]
+    return f"{transfer.name} is waited for {'at the end' if first.op == 'output' else f'where it is needed first, before {first.name}'}"
+
+
+def _held_back(places: Places) -> Iterator[str]:
+    for index, reason in places.held_back.items():
+        yield f"{places.transfers[index].name} is waited for before the end: max_bytes_in_flight asks {reason}"
+    for index, other in places.behind.items():
+        yield f"{places.transfers[index].name} is issued behind the wait for {other}: max_bytes_in_flight asks for room"
