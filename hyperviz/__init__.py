@@ -15,7 +15,6 @@ from hyperviz.passes import (
     PassPipeline,
     RegionCompileError,
 )
-from hyperviz.snapshot import moves_of, windows_of
 
 __all__ = [
     "BucketPass",
@@ -40,10 +39,8 @@ __all__ = [
     "explore",
     "export",
     "launch",
-    "moves_of",
     "plan",
     "run_on_ranks",
     "show",
     "trace",
-    "windows_of",
 ]
