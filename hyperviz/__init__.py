@@ -15,6 +15,7 @@ from hyperviz.passes import (
     PassPipeline,
     RegionCompileError,
 )
+from hyperviz.snapshot import moves_of, windows_of
 
 __all__ = [
     "BucketPass",
@@ -39,8 +40,10 @@ __all__ = [
     "explore",
     "export",
     "launch",
+    "moves_of",
     "plan",
     "run_on_ranks",
     "show",
     "trace",
+    "windows_of",
 ]

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from torch import fx
 
+from hyperviz.analysis.balanced import Limits
 from hyperviz.analysis.cost import flops, inputs_of, outputs_of, value_bytes
-from hyperviz.analysis.regions import TAG, Regions, find_regions
+from hyperviz.analysis.regions import TAG, Regions
+from hyperviz.analysis.strategies import find_regions
 from hyperviz.graph.kinds import is_getitem
 from hyperviz.snapshot import GraphSnapshot, Plan, Region
 
@@ -20,6 +22,7 @@ def make_plan(
     strategy: str = "runs",
     settings: Mapping[str, object] | None = None,
     keep_eager: Iterable[str] = (),
+    limits: Limits | None = None,
 ) -> Plan:
     """What a config would do to a graph. Compiles nothing and edits nothing.
 
@@ -30,8 +33,9 @@ def make_plan(
         strategy: one of ``hyperviz.snapshot.STRATEGIES``.
         settings: Inductor settings of every region.
         keep_eager: names, targets and module paths, or globs of them, that stay eager.
+        limits: of strategy ``"balanced"``.
     """
-    regions = find_regions(graph_module.graph, mode=mode, strategy=strategy, keep_eager=keep_eager)
+    regions = find_regions(graph_module.graph, mode=mode, strategy=strategy, keep_eager=keep_eager, limits=limits)
     return plan_of(regions, graph, mode=mode, strategy=strategy, settings=settings or {})
 
 

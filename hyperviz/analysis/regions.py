@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from torch import fx
 
 from hyperviz.analysis.memory import Memory, written
-from hyperviz.analysis.merged import merge_as_torch
 from hyperviz.analysis.roles import Placement, classify
 from hyperviz.graph.kinds import is_getitem, is_object_attribute, operator_name
 
@@ -39,19 +38,14 @@ class Regions:
     notes: list[str] = field(default_factory=list)
 
 
-def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eager: Iterable[str] = ()) -> Regions:
-    """The regions of a graph under a mode and a strategy. Linear in the size of the graph; edits nothing.
+def find_runs(graph: fx.Graph, *, mode: str, annotated: bool = False, keep_eager: Iterable[str] = ()) -> Regions:
+    """The runs of a graph under a mode. Linear in the size of the graph; edits nothing.
 
     Args:
         graph: an FX graph, with or without fake values.
         mode: ``"off"``, ``"regional"`` or ``"full"``.
-        strategy: ``"runs"`` compiles all that may be; ``"annotated"`` only nodes that carry the tag already, a run for each id;
-            ``"merged"`` what ``"runs"`` does, grouped and ordered by torch itself, which is quadratic (full mode is one region
-            anyway, and has no use for it).
+        annotated: whether only nodes that carry the tag already are compiled, a run for each id.
         keep_eager: names, targets and module paths, or globs of them, that stay eager.
-
-    Raises:
-        ValueError: for ``"merged"`` on a torch that has no regional Inductor.
     """
     keep_eager = tuple(keep_eager)
     order = with_getitems_beside_producers(graph)
@@ -60,8 +54,8 @@ def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eag
         reasons = {node: placements[node].reason or "off: nothing is compiled" for node in order if _is_call(node)}
         return Regions(order, [], placements, reasons)
     reasons = {node: reason for node in order if (reason := _reason(placements[node], mode))}
-    key = _annotation_key if strategy == "annotated" else _one_key
-    if strategy == "annotated":
+    key = _annotation_key if annotated else _one_key
+    if annotated:
         reasons.update(
             {node: "not annotated" for node in order if _is_call(node) and node not in reasons and _annotation_key(node) is None}
         )
@@ -69,15 +63,11 @@ def find_regions(graph: fx.Graph, *, mode: str, strategy: str = "runs", keep_eag
     if mode == "full":
         order, notes = _sink_effects(order, reasons, Memory(graph))
         groups = _runs(order, reasons, key)
-        if len(groups) > 1 and strategy == "runs":
+        if len(groups) > 1 and not annotated:
             notes.append(f"{len(groups)} regions, not one: effects that nothing may be moved across stand between them")
     else:
         groups = _runs_without_outside_writes(order, reasons, placements, key, graph)
-    groups = [_with_objects(group) for group in groups]
-    if strategy == "merged" and mode == "regional" and groups and graph.owning_module is not None:
-        merged = merge_as_torch(graph.owning_module, (node for group in groups for node in group), TAG)
-        order, groups, notes = merged.order, merged.groups, merged.notes
-    return Regions(order, groups, placements, reasons, notes)
+    return Regions(order, [_with_objects(group) for group in groups], placements, reasons, notes)
 
 
 def with_getitems_beside_producers(graph: fx.Graph) -> list[fx.Node]:

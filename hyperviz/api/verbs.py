@@ -44,6 +44,7 @@ def plan(joint: Graph, config: PassConfig | None = None) -> Plan:
         strategy=config.region_strategy,
         settings=config.inductor_configs,
         keep_eager=config.keep_eager,
+        limits=config.limits,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from torch.fx.immutable_collections import immutable_dict
 
+from hyperviz.analysis import Hardware, Limits, hardware_named
 from hyperviz.snapshot import MODES, STRATEGIES
 
 NUMERICS = ("default", "exact")
@@ -25,7 +27,11 @@ class PassConfig:
         region_strategy: ``"runs"``: regions are the maximal runs of consecutive compilable nodes; ``"annotated"``: only what was
             annotated with ``torch.fx.traceback.annotate({"compile_with_inductor": …})``, a run for each annotation, each with
             its own settings; ``"merged"``: for comparison, what torch's regional Inductor makes of tags without region ids: it
-            groups by data edges alone, and neither overlap nor the order of effects survives.
+            groups by data edges alone, and neither overlap nor the order of effects survives; ``"balanced"``: runs joined into
+            fewer regions, within ``balance_hidden`` and ``balance_peak``.
+        balance_hidden: share of its duration by which a collective may lose time that compute hides; at least 0.
+        balance_peak: share by which the peak of live bytes may grow; at least 0.
+        hardware: whose estimated times ``"balanced"`` goes by: a name, as in ``"h100"``, or a ``hyperviz.analysis.Hardware``.
         numerics: ``"default"`` forces ``eager_numerics.division_rounding`` where torch has it and nothing else; ``"exact"`` is
             the control: regions run torch's own kernels inside the compiled wrapper (``torch._inductor.lite_mode_options``), so
             that a difference is never rounding.
@@ -54,6 +60,9 @@ class PassConfig:
     inductor_mode: str = "off"
     inductor_configs: Mapping[str, object] = field(default_factory=dict)
     region_strategy: str = "runs"
+    balance_hidden: float = 0.0
+    balance_peak: float = 0.1
+    hardware: str | Hardware = "h100"
     numerics: str = "default"
     keep_eager: tuple[str, ...] = ()
     fsdp_enabled: bool = False
@@ -77,9 +86,18 @@ class PassConfig:
         if not all(isinstance(pattern, str) for pattern in keep):
             raise ValueError(f"keep_eager must hold names, operators, module paths or globs as text, got {self.keep_eager!r}")
         object.__setattr__(self, "keep_eager", keep)
+        _check_share("balance_hidden", self.balance_hidden)
+        _check_share("balance_peak", self.balance_peak)
+        if not isinstance(self.hardware, Hardware):
+            hardware_named(self.hardware)
         self._check_fsdp()
         self._check_communication()
         object.__setattr__(self, "inductor_configs", immutable_dict(self.inductor_configs))
+
+    @property
+    def limits(self) -> Limits:
+        """What ``"balanced"`` may cost."""
+        return Limits(self.balance_hidden, self.balance_peak, self.hardware)
 
     def _check_fsdp(self) -> None:
         for name in ("fsdp_enabled", "reshard_after_forward"):
@@ -128,6 +146,11 @@ def _check_count(subject: str, value: object, least: int, none: str = "") -> Non
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{subject} must be ≥ {least}{f', or {none}' if none else ''}, got {value!r}")
+
+
+def _check_share(subject: str, value: object) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ValueError(f"{subject} must be a share of at least 0, as in 0.1 for a tenth, got {value!r}")
 
 
 def _check_choice(subject: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -94,7 +94,7 @@ def tag(regions: Regions, plan: Plan, strategy: str) -> None:
             if node.op in ("call_function", "call_method"):
                 own_custom(node)
                 entry: dict[str, object] = {"inductor_configs": dict(region.settings)}
-                if strategy == "runs":
+                if strategy in ("runs", "balanced"):
                     entry["inductor_region"] = region.name
                 elif strategy == "annotated":
                     entry = {**((node.meta.get("custom") or {}).get(TAG) or {}), **entry}
@@ -128,8 +128,9 @@ class _Compilation:
         graph_module = copy_graph_module(original)
         propagate(graph_module)
         graph = context.get("snapshot") or take_snapshot(graph_module)
-        regions = find_regions(graph_module.graph, mode=config.inductor_mode, strategy=config.region_strategy, keep_eager=config.keep_eager)
-        plan = plan_of(regions, graph, mode=config.inductor_mode, strategy=config.region_strategy, settings=config.inductor_configs)
+        mode, strategy = config.inductor_mode, config.region_strategy
+        regions = find_regions(graph_module.graph, mode=mode, strategy=strategy, keep_eager=config.keep_eager, limits=config.limits)
+        plan = plan_of(regions, graph, mode=mode, strategy=strategy, settings=config.inductor_configs)
         for region in plan.regions:
             check_settings(region.settings)
         if config.numerics != "exact":  # Inductor's lite mode compiles what is tagged, and only what is not runs torch's kernels

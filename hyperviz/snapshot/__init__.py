@@ -10,7 +10,7 @@ from hyperviz.snapshot.schedule import STEP_KINDS, Collective, Kernel, LiveValue
 from hyperviz.snapshot.setting import Setting
 from hyperviz.snapshot.timeline import COMPUTE, SPAN_KINDS, CollectiveTime, MemoryPoint, Span, Timeline
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
-from hyperviz.snapshot.windows import Window, steps_of, windows_in, windows_of
+from hyperviz.snapshot.windows import Move, Window, moves_of, steps_of, windows_in, windows_of
 
 __all__ = [
     "COMPUTE",
@@ -29,6 +29,7 @@ __all__ = [
     "Kernel",
     "LiveValue",
     "MemoryPoint",
+    "Move",
     "NodeSnapshot",
     "OrderCheck",
     "OutputEquality",
@@ -50,6 +51,7 @@ __all__ = [
     "Timings",
     "Window",
     "from_json",
+    "moves_of",
     "not_run",
     "steps_of",
     "to_json",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hyperviz.snapshot.graph import GraphSnapshot
 
 MODES = ("off", "regional", "full")
-STRATEGIES = ("runs", "annotated", "merged")
+STRATEGIES = ("runs", "balanced", "annotated", "merged")
 ROLES = ("placeholder", "compute", "collective", "wait", "effect", "eager", "output")
 
 

@@ -79,3 +79,60 @@ def _window(launch: str, wait: str, inside: tuple[str, ...], place: dict[str, in
         return Window(launch, inside, (), region)
     lost = tuple(name for name in inside if not place[launch] < place[name] < place[wait])
     return Window(launch, inside, lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An eager call that a plan runs elsewhere than the graph does.
+
+    Attributes:
+        node: its name.
+        ahead_of: compute that the graph runs before it, and the plan after it.
+        behind: compute that the graph runs after it, and the plan before it.
+    """
+
+    node: str
+    ahead_of: tuple[str, ...]
+    behind: tuple[str, ...]
+
+    def __str__(self) -> str:
+        sides = [f"{side} {_nodes(names)}" for side, names in (("ahead of", self.ahead_of), ("behind", self.behind)) if names]
+        return f"{self.node} moved {' and '.join(sides)}"
+
+
+def moves_of(plan: Plan) -> tuple[Move, ...]:
+    """What a plan moves: every launch, wait, free or other eager call outside regions that changes sides with compute.
+
+    Empty for strategy ``"runs"`` in regional mode, which moves nothing.
+    """
+    if not plan.order:
+        return ()
+    region_of, fixed = plan.region_of(), ("collective", "wait", "effect")
+    before = [node.name for node in plan.graph.nodes if node.op not in (*_CONSTANTS, "get_attr")]
+    after = [name for step in steps_of(plan) for name in step]
+    eager = [name for name in before if plan.roles[name] in fixed and name not in region_of]
+    was, now = _compute_before(before, set(eager)), _compute_before(after, set(eager))
+    moves = []
+    for name in eager:
+        earlier, later = was[name] - now[name], now[name] - was[name]
+        if earlier or later:
+            moves.append(Move(name, tuple(one for one in before if one in earlier), tuple(one for one in before if one in later)))
+    return tuple(moves)
+
+
+def _compute_before(names: Sequence[str], eager: set[str]) -> dict[str, frozenset[str]]:
+    """Eager call → the compute that runs before it; calls with the same have the same object."""
+    found: dict[str, frozenset[str]] = {}
+    sofar: list[str] = []
+    held: frozenset[str] = frozenset()
+    for name in names:
+        if name not in eager:
+            sofar.append(name)
+            continue
+        held = held if len(held) == len(sofar) else frozenset(sofar)
+        found[name] = held
+    return found
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} nodes ({names[0]} to {names[-1]})"
