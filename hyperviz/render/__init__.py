@@ -1,6 +1,6 @@
 """Snapshot → DOT, SVG, PNG, PDF, HTML, text and plots. Knows no torch."""
 
-from hyperviz.render.communication import CommunicationRow, communication
+from hyperviz.render.communication import CommunicationRow, communication, summary_of_windows
 from hyperviz.render.dot import dot
 from hyperviz.render.image import pdf, png
 from hyperviz.render.layout import Layout, layout
@@ -28,6 +28,7 @@ __all__ = [
     "plot_ranks",
     "plot_timings",
     "png",
+    "summary_of_windows",
     "svg",
     "text",
 ]

@@ -47,7 +47,8 @@ _STATES = """
 .hv-active .hv-edge,.hv-active .hv-saved{opacity:.13}
 .hv-active .hv-lit{opacity:1;stroke-width:2.4}
 .hv-far.hv-lit{stroke-dasharray:5 4}
-.hyperviz .hv-inside>rect{stroke-width:2.6}
+.hyperviz :is(.hv-inside,.hv-mate,.hv-selected)>rect{vector-effect:non-scaling-stroke}
+.hyperviz .hv-inside>rect{stroke-width:2.2}
 .hyperviz .hv-mate>rect{stroke-width:4;stroke-dasharray:8 2.5 2 2.5}
 .hyperviz .hv-selected>rect{stroke-width:4}
 .hyperviz .hv-dim{opacity:.14}

@@ -252,6 +252,7 @@ export const mount = (() => {
     }
     write(svg.querySelector(".hv-title"), overlay.title);
     write(svg.querySelector(".hv-subtitle"), overlay.subtitle);
+    write(svg.querySelector(".hv-caveat"), overlay.caveat);
     const lines = [...svg.querySelectorAll(".hv-note")];
     lines.forEach((line, index) => write(line, (index < lines.length - 1 ? overlay.notes.slice(index, index + 1) : overlay.notes.slice(index)).join(" · ")));
     assign(svg, "aria-label", `${overlay.title}: ${[overlay.subtitle, overlay.caveat].filter(Boolean).join(" · ")}`);

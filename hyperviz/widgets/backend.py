@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Progress, Setting, Timings
+from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Progress, RankReports, Setting, Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class Stopped(Exception):  # noqa: N818 - to be asked to stop is no error
 class Backend(Protocol):
     """Answers the explorer. Every method may raise: the explorer shows the error where the person is looking."""
 
+    @property
+    def where(self) -> str:
+        """What real ranks compile and measure, as in ``"2 real ranks"``; empty where this process does."""
+        ...
+
     def plan(self, knobs: Knobs) -> Plan:
         """What these knobs would compile; fast enough to be called on every click."""
         ...
@@ -67,6 +72,13 @@ class Backend(Protocol):
 
     def benchmark(self) -> Timings:
         """How long eager and what was compiled last take; called in the worker thread."""
+        ...
+
+    def ranks(self) -> RankReports | None:
+        """What each real rank found when it compiled last; None where this process compiled.
+
+        Where ranks ran, ``compare`` speaks of the one with the worst verdict, and ``benchmark`` of the slowest.
+        """
         ...
 
     def settings(self) -> tuple[Setting, ...]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import ipywidgets as widgets
 
-from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timings
 from hyperviz.widgets.backend import Backend, Knobs, Stopped
 from hyperviz.widgets.cards import VERDICT_WORDS, cards
 from hyperviz.widgets.graph_view import GraphView
@@ -49,7 +49,7 @@ class Explorer(widgets.VBox):
         self._panel = KnobPanel(self._knobs, self._on_turn, self._on_compile, self.stop)
         self._editor = SettingsEditor(backend, lambda settings: self._turn(self._knobs.replace(settings=settings)))
         self._progress, self._book = ProgressPanel(), Logbook()
-        self._tabs = ResultTabs(self._editor, self._book)
+        self._tabs = ResultTabs(self._editor, self._book, communicates=bool(self.plan.graph.collectives), where=backend.where)
         super().__init__([self._panel, self._cards, self._progress, self._message, self.view, self._tabs])
         self.add_class("hv-explorer")
         self._editor.show(self._knobs.settings)
@@ -58,7 +58,7 @@ class Explorer(widgets.VBox):
 
     @property
     def plan(self) -> Plan:
-        """What the knobs would compile."""
+        """What the knobs would compile; once real ranks have compiled it, what rank 0 of them compiled."""
         return self.view.plan
 
     @property
@@ -103,6 +103,11 @@ class Explorer(widgets.VBox):
     def timings(self) -> Timings | None:
         """How long eager and compiled take; None until they were timed."""
         return self._outcome and self._outcome.timings
+
+    @property
+    def ranks(self) -> RankReports | None:
+        """What every rank found; None until real ranks have run."""
+        return self._outcome and self._outcome.ranks
 
     @property
     def stale(self) -> bool:
@@ -157,7 +162,7 @@ class Explorer(widgets.VBox):
             before, old = self._knobs, self.plan
             self._knobs = knobs
             try:
-                self.view.plan = self._backend.plan(knobs)
+                self.view.plan = self._planned(knobs)
             except Exception as error:  # anything a planner raises is shown; the explorer stays as it was
                 self._knobs = before
                 self._fail("This cannot be planned", error)
@@ -169,6 +174,11 @@ class Explorer(widgets.VBox):
             self._editor.show(self._knobs.settings)
             self._refresh()
             self.view.still.update(self.plan, self._caption())
+
+    def _planned(self, knobs: Knobs) -> Plan:
+        """What real ranks have compiled under these knobs, if they have; else what would be compiled."""
+        outcome = self._outcome
+        return outcome.plan if outcome and outcome.ranks and outcome.knobs == knobs else self._backend.plan(knobs)
 
     def _work(self, knobs: Knobs, plan: Plan, should_stop: Callable[[], bool]) -> None:
         """The worker's job: compile, compare, time; each result is shown as soon as it is there."""
@@ -187,12 +197,15 @@ class Explorer(widgets.VBox):
 
     def _compile(self, knobs: Knobs, plan: Plan, should_stop: Callable[[], bool]) -> None:
         before = self._outcome
-        report = self._step("Compiling", lambda: self._backend.compile(knobs, self._progress.show, should_stop))
+        where = self._backend.where
+        what = f"Running {where}" if where else "Compiling"
+        report = self._step(what, lambda: self._backend.compile(knobs, self._progress.show, should_stop))
         if report is None:
             return
-        outcome = Outcome(knobs, plan, report)
+        ranks = self._backend.ranks()
+        outcome = Outcome(knobs, ranks.plan if ranks else plan, report, ranks=ranks)
         self._settle(outcome, f"compiled {count(len(report.regions), 'region')} in {seconds(report.seconds)} ({knobs})")
-        if plan.graph.caveat:
+        if outcome.plan.graph.caveat:
             self._say(f"Compiled. There is nothing to compare or to time: {plan.graph.caveat}.", log=True)
             return
         for name, what, ask in (("equality", "Comparing", self._backend.compare), ("timings", "Timing", self._backend.benchmark)):
@@ -220,12 +233,15 @@ class Explorer(widgets.VBox):
         with self._changing:
             self._outcome = outcome
             self._book.add(words)
+            if outcome.ranks and outcome.knobs == self._knobs and self.plan is not outcome.plan:
+                self.view.plan = outcome.plan
+                self._tabs.show_plan(outcome.plan)
             self._tabs.show_outcome(outcome)
             self._refresh()
 
     def _refresh(self) -> None:
         """Shows what is stale, in the cards and on the tabs."""
-        self._cards.value = cards(self.plan, self._outcome, self.stale)
+        self._cards.value = cards(self.plan, self._outcome, self.stale, self._backend.where)
         words = (
             f"This belongs to an earlier compile: {self._outcome.knobs}. Press Compile to renew it." if self._outcome and self.stale else ""
         )

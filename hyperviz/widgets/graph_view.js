@@ -143,7 +143,6 @@ class GraphPanel {
   }
 
   showNotice(words = this.model.get("notice")) {
-    this.parts.caveat.textContent = this.overlay?.caveat ?? "";
     this.parts.notice.textContent = words;
     this.parts.notice.hidden = !words;
   }
@@ -179,6 +178,7 @@ class GraphPanel {
     const { canvas, table, toggle } = this.parts;
     const hadFocus = canvas.contains(document.activeElement) || table.contains(document.activeElement);
     [canvas.hidden, table.hidden] = [tabular, !tabular];
+    this.parts.caveat.textContent = tabular ? (this.overlay?.caveat ?? "") : ""; // the picture says it itself
     toggle.setAttribute("aria-pressed", String(tabular));
     if (!tabular) table.replaceChildren();
     this.showSearch();
@@ -198,6 +198,13 @@ class GraphPanel {
     const row = name ? table.querySelector(`tr[data-name="${CSS.escape(name)}"]`) : null;
     row?.setAttribute("aria-selected", "true");
     if (row) scrollWithin(table, row);
+  }
+
+  /** Selects a node that was asked for from outside, and brings it before the person's eyes. */
+  show(name) {
+    this.pick(name);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.parts.root.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   }
 
   pick(name) {
@@ -265,7 +272,7 @@ export default {
     const ending = new AbortController();
     const panel = new GraphPanel(model, ending.signal);
     el.replaceChildren(panel.parts.root);
-    whenAttached(panel.parts.root, () => furnish(panel.parts.root, ending.signal), ending.signal);
+    whenAttached(panel.parts.root, () => furnish(panel.parts.root, ending.signal, (name) => panel.show(name)), ending.signal);
     panel.guard(() => panel.load());
     return () => {
       panel.view?.destroy();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -11,7 +12,7 @@ import anywidget
 import traitlets
 
 from hyperviz import render
-from hyperviz.snapshot import NodeSnapshot, Plan
+from hyperviz.snapshot import GraphSnapshot, NodeSnapshot, Plan
 from hyperviz.widgets.facts import graph_facts, pack
 from hyperviz.widgets.still import Still
 
@@ -50,7 +51,7 @@ class GraphView(anywidget.AnyWidget):
     notice = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, plan: Plan, **kwargs: Any) -> None:
-        self._current = plan
+        self._current = self._drawn = plan
         self.still = Still()
         super().__init__(_still=self.still.key, **{**_state(plan), **kwargs})
 
@@ -61,8 +62,12 @@ class GraphView(anywidget.AnyWidget):
 
     @plan.setter
     def plan(self, plan: Plan) -> None:
-        same_graph = plan.graph is self._current.graph or plan.graph == self._current.graph
-        state = {"_overlay": pack(render.overlay(plan))} if same_graph else {"selected": "", **_state(plan)}
+        if _fits(plan.graph, self._drawn.graph):
+            state = {"_overlay": pack(render.overlay(plan))}
+        else:
+            kept = self.selected if self.selected in plan.graph.by_name() else ""
+            state = {"selected": kept, **_state(plan)}
+            self._drawn = plan
         self._current = plan
         with self.hold_sync():
             for name, value in state.items():
@@ -83,6 +88,14 @@ class GraphView(anywidget.AnyWidget):
             near = difflib.get_close_matches(name, nodes, n=1)
             raise ValueError(f"selected must be a node of the graph, got {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         return name
+
+
+def _fits(graph: GraphSnapshot, drawn: GraphSnapshot) -> bool:
+    """Whether a graph's plans can recolour the picture of another: they are equal, but that one was run and the other was not yet."""
+    if graph is drawn or graph == drawn:
+        return True
+    was_run = drawn.fake_world is not None and graph.fake_world is None
+    return was_run and replace(graph, fake_world=drawn.fake_world, versions=drawn.versions) == drawn
 
 
 def _state(plan: Plan) -> dict[str, Any]:

@@ -120,10 +120,9 @@ function inspectNothing(overlay) {
   return [
     make("h3", {}, overlay?.title || "Graph"),
     make("p", {}, overlay?.subtitle ?? ""),
-    overlay?.caveat ? make("p", { class: "hv-not-run" }, overlay.caveat) : null,
     make("p", { class: "hv-hint" }, "Click a node, or press an arrow key, to see what it is."),
     make("div", { class: "hv-keys" }, ...keys),
-  ].filter(Boolean);
+  ];
 }
 
 const COLUMNS = ["Node", "Role", "Region", "Operator", "Tensor", "Module", "Source", "Reason"];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperviz.snapshot import CompileReport, Equality, Plan, Ratio, RegionReport, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Ratio, RegionReport, Timings
 from hyperviz.widgets.backend import Knobs
 
 
@@ -18,6 +18,7 @@ class Outcome:
         report: how that went.
         equality: how its outputs relate to the eager ones; None until they were compared.
         timings: how long both take; None until they were timed.
+        ranks: what every rank found, where real ranks ran: then equality is that of the worst, and timings are those of the slowest.
     """
 
     knobs: Knobs
@@ -25,6 +26,7 @@ class Outcome:
     report: CompileReport
     equality: Equality | None = None
     timings: Timings | None = None
+    ranks: RankReports | None = None
 
 
 def same_regions(first: Plan, second: Plan) -> bool:

@@ -94,7 +94,7 @@ def equality_table(equality: Equality) -> Html:
     rows = [
         (
             one.name,
-            _verdict(one.verdict),
+            verdict(one.verdict),
             f"{one.mismatched:,} of {one.total:,}",
             _number(one.max_ulp),
             _number(one.max_abs),
@@ -108,8 +108,9 @@ def equality_table(equality: Equality) -> Html:
     return Html("".join(notes) + table(headings, rows, f"{equality.labels[1]} against {equality.labels[0]}", numeric=(2, 3, 4, 5)))
 
 
-def _verdict(verdict: str) -> Html:
-    sign, words, look = VERDICT_WORDS.get(verdict, ("?", verdict, "note"))
+def verdict(word: str) -> Html:
+    """A verdict as its sign and words."""
+    sign, words, look = VERDICT_WORDS.get(word, ("?", word, "note"))
     return tag("span", f"{sign} {words}", kind=f"hv-verdict hv-{look}")
 
 

@@ -20,11 +20,20 @@ function keepKeys(root, signal) {
   root.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.stopPropagation(), { signal });
 }
 
-/** What the explorer around the view needs of the browser: its keys stay inside, and its mode buttons say which one is pressed. */
-function furnish(root, signal) {
+/**
+ * What the explorer around the view needs of the browser: its keys stay inside, its mode buttons say which one is pressed, the names of
+ * nodes in its tables lead to the graph, and the headings of its tables sort.
+ */
+function furnish(root, signal, show) {
   const explorer = root.closest(".hv-explorer");
   if (!explorer || explorer.hasAttribute("role")) return;
   keepKeys(explorer, signal);
+  explorer.addEventListener("click", ({ target }) => {
+    const name = target.closest("[data-node]")?.dataset.node;
+    const heading = target.closest(".hv-sort")?.closest("th");
+    if (name) show(name);
+    else if (heading) sortBy(heading);
+  }, { signal });
   explorer.setAttribute("role", "region");
   explorer.setAttribute("aria-label", "hyperviz explorer");
   const press = () => explorer.querySelectorAll(".widget-toggle-buttons button").forEach((one) => one.setAttribute("aria-pressed", String(one.classList.contains("mod-active"))));
@@ -35,6 +44,20 @@ function furnish(root, signal) {
     watch.disconnect();
     explorer.removeAttribute("role");
   });
+}
+
+/** Sorts a table by one of its columns; a second time the other way round. @param {HTMLTableCellElement} heading */
+function sortBy(heading) {
+  const body = heading.closest("table").tBodies[0];
+  const order = heading.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+  heading.parentElement.querySelectorAll("[aria-sort]").forEach((one) => one.removeAttribute("aria-sort"));
+  heading.setAttribute("aria-sort", order);
+  const sign = order === "ascending" ? 1 : -1;
+  const keyed = [...body.rows].map((row) => ({ row, cell: row.cells[heading.cellIndex] }));
+  const key = (cell) => cell?.dataset.key ?? cell?.textContent ?? "";
+  const compare = (a, b) => (isNaN(a) || isNaN(b) ? a.localeCompare(b, "en", { numeric: true }) : a - b);
+  keyed.sort((a, b) => sign * compare(key(a.cell), key(b.cell)));
+  body.append(...keyed.map(({ row }) => row));
 }
 
 /** Calls `done` once the element is on the page. */

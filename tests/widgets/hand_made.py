@@ -13,6 +13,7 @@ from hyperviz.snapshot import (
     NodeSnapshot,
     OutputEquality,
     Plan,
+    RankReports,
     Region,
     RegionReport,
     Setting,
@@ -135,6 +136,7 @@ class HandMadeBackend:
         calls: what was asked, in order.
         fail_at: the region at which a compile fails, or None.
         verdict: what a comparison concludes.
+        reports: what real ranks are said to have found, or None.
     """
 
     def __init__(self, num_layers: int = 2, *, fail_at: str | None = None, verdict: str = "rounding") -> None:
@@ -142,8 +144,16 @@ class HandMadeBackend:
         self.calls: list[str] = []
         self.fail_at = fail_at
         self.verdict = verdict
+        self.reports: RankReports | None = None
         self.gate = threading.Event()
         self.gate.set()
+
+    @property
+    def where(self) -> str:
+        return "3 real ranks" if self.reports else ""
+
+    def ranks(self) -> RankReports | None:
+        return self.reports
 
     def plan(self, knobs: Knobs) -> Plan:
         self.calls.append("plan")

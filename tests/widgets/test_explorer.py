@@ -188,7 +188,7 @@ def test_a_closed_explorer_has_stopped_its_worker(explore):
 def test_settings_are_listed_when_their_tab_is_opened(explore):
     explorer = explore()
     assert "settings" not in explorer._backend.calls
-    explorer._tabs.selected_index = 3
+    explorer._tabs.bring("Settings")
     assert explorer._backend.calls[-1] == "settings"
 
 
