@@ -70,7 +70,7 @@ def _sentences(graph_module: fx.GraphModule) -> Iterator[str]:
     """What each pass did, for every picture of the graph to say."""
     if plan := graph_module.meta.get(KEY):
         yield str(plan)
-    for key in ("buckets", "overlap"):
+    for key in ("buckets", "overlap", "offload"):
         if result := graph_module.meta.get(key):
             yield result.sentence
 

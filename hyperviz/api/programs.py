@@ -48,8 +48,10 @@ def callable_of(program: object) -> Callable[..., Any]:
     """What runs a program on flat inputs, without autograd and autocast.
 
     Raises:
-        ValueError: it cannot be called.
+        ValueError: it cannot be called, or may be looked at but not run.
     """
+    if refusal := refusal_of(program):
+        raise ValueError(refusal)
     if isinstance(program, JointGraph):
         return program.run
     if isinstance(program, CompiledGraph) or (callable(program) and not isinstance(program, fx.GraphModule)):
@@ -57,6 +59,13 @@ def callable_of(program: object) -> Callable[..., Any]:
     if isinstance(program, fx.GraphModule):
         return _without_autograd(program)
     raise ValueError(f"a candidate must be a joint graph, a compiled graph, a GraphModule or a callable, got {type(program).__name__}")
+
+
+def refusal_of(program: object) -> str:
+    """Why a program may be looked at but not run; empty where it may."""
+    if isinstance(program, (JointGraph, CompiledGraph)):
+        return program.refusal
+    return program.meta.get("refusal", "") if isinstance(program, fx.GraphModule) else ""
 
 
 def communicates(*programs: object) -> bool:

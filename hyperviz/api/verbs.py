@@ -11,7 +11,7 @@ from torch import fx
 from hyperviz import measure
 from hyperviz.analysis import make_plan
 from hyperviz.api.parallel import parallelised, runnable, world_of
-from hyperviz.api.programs import Graph, callable_of, communicates, graph_module_of, output_names_of, snapshot_of
+from hyperviz.api.programs import Graph, callable_of, communicates, graph_module_of, output_names_of, refusal_of, snapshot_of
 from hyperviz.capture import JointGraph
 from hyperviz.graph import copy_graph_module
 from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline, check_same_order
@@ -94,7 +94,7 @@ def compile(
     planned = graph_module.meta.get("inductor_plan") or plan(joint, config.replace(inductor_mode="off"))
     mode = graph_module.meta.get("inductor_compiled", "off")
     report = graph_module.meta.get("inductor_report") or CompileReport(mode, 0.0)
-    return CompiledGraph(graph_module, planned, report, world.refusal if world else "")
+    return CompiledGraph(graph_module, planned, report, refusal_of(joint))
 
 
 def compare(first: object, second: object, flat: Sequence[object], **options: Any) -> Equality:

@@ -57,6 +57,11 @@ class JointGraph:
         """Names of the inputs that the placeholders after the state stand for, as in ``"tokens"`` or ``"batch.ids"``."""
         return self.input_spec.tensor_names
 
+    @property
+    def refusal(self) -> str:
+        """Why the graph may be looked at but not run: a fake world, or what a pass wrote into its meta; empty where it may."""
+        return self.world.refusal if self.world is not None else self.graph_module.meta.get("refusal", "")
+
     def flat_inputs(self, model: nn.Module, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
         """The real tensors for the placeholders, in order: the model's own parameters and buffers, then the tensors in ``inputs``.
 
@@ -85,10 +90,10 @@ class JointGraph:
             The loss, then one gradient per parameter, None for a frozen or unused one.
 
         Raises:
-            ValueError: another number of tensors than placeholders, or a fake world.
+            ValueError: another number of tensors than placeholders, or a graph that is not to be run (``refusal``).
         """
-        if self.world is not None:
-            raise ValueError(self.world.refusal)
+        if self.refusal:
+            raise ValueError(self.refusal)
         if len(flat) != len(self.example_inputs):
             raise ValueError(f"run must be given {len(self.example_inputs)} tensors, as flat_inputs returns them, got {len(flat)}")
         with calm():

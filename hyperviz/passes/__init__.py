@@ -8,6 +8,7 @@ from hyperviz.passes.config import PassConfig
 from hyperviz.passes.errors import RegionCompileError
 from hyperviz.passes.fsdp import FSDPPass, fake_group, full_state_dict, load_full_state_dict, shard_model
 from hyperviz.passes.inductor import InductorPass
+from hyperviz.passes.offload import OffloadPass
 from hyperviz.passes.overlap import OverlapPass
 from hyperviz.passes.settings import check_settings, list_settings, parse_setting
 
@@ -18,6 +19,7 @@ __all__ = [
     "FSDPPass",
     "GraphPass",
     "InductorPass",
+    "OffloadPass",
     "OverlapPass",
     "PassConfig",
     "PassPipeline",

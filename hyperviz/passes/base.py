@@ -50,9 +50,15 @@ class PassPipeline:
         """The passes that a config asks for before the terminal one: their result is an authoritative graph again."""
         from hyperviz.passes.buckets import BucketPass
         from hyperviz.passes.fsdp import FSDPPass
+        from hyperviz.passes.offload import OffloadPass
         from hyperviz.passes.overlap import OverlapPass
 
-        asked = {FSDPPass: config.fsdp_enabled, BucketPass: config.bucket_enabled, OverlapPass: config.enable_overlap}
+        asked = {
+            FSDPPass: config.fsdp_enabled,
+            BucketPass: config.bucket_enabled,
+            OverlapPass: config.enable_overlap,
+            OffloadPass: config.offload_enabled,
+        }
         return cls(tuple(graph_pass() for graph_pass, wanted in asked.items() if wanted))
 
     @classmethod

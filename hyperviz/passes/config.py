@@ -52,6 +52,9 @@ class PassConfig:
             where they stand.
         max_bytes_in_flight: how many bytes gathers that are not yet used, and reductions that are not yet waited for, may hold at
             once; None for no limit.
+        offload_enabled: whether values that the forward saves for the backward wait for it in host memory.
+        offload_min_bytes: smaller ones stay on the device.
+        offload_ahead: how many operators with work a copy to or from the host is given before something waits for it.
 
     Raises:
         ValueError: a value is not one of those allowed; the message names them.
@@ -75,6 +78,9 @@ class PassConfig:
     enable_overlap: bool = False
     prefetch_buckets: int = 1
     max_bytes_in_flight: int | None = None
+    offload_enabled: bool = False
+    offload_min_bytes: int = 1 << 20
+    offload_ahead: int = 8
 
     def __post_init__(self) -> None:
         _check_choice("inductor_mode", self.inductor_mode, MODES)
@@ -111,11 +117,13 @@ class PassConfig:
         object.__setattr__(self, "fsdp_wrap", tuple(wrap))
 
     def _check_communication(self) -> None:
-        for name in ("bucket_enabled", "enable_overlap"):
+        for name in ("bucket_enabled", "enable_overlap", "offload_enabled"):
             _check_flag(name, getattr(self, name))
         _check_count("bucket_bytes", self.bucket_bytes, 1, "None for no limit")
         _check_count("prefetch_buckets", self.prefetch_buckets, 0)
         _check_count("max_bytes_in_flight", self.max_bytes_in_flight, 0, "None for no limit")
+        _check_count("offload_min_bytes", self.offload_min_bytes, 0)
+        _check_count("offload_ahead", self.offload_ahead, 1)
 
     def replace(self, **changes: object) -> PassConfig:
         """A changed copy.
