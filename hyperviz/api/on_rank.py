@@ -18,7 +18,7 @@ from hyperviz.distributed import RankInfo, current_rank
 from hyperviz.passes import PassConfig
 from hyperviz.snapshot import Plan, Progress, RankResult, Timings
 
-STAGES = ("capturing", "sharding", "compiling", "comparing", "timing")
+STAGES = ("building its model", "capturing", "sharding", "compiling", "comparing", "timing")
 
 
 def study_step(build: Callable[[], Any], config: PassConfig, folder: Path) -> tuple[RankResult, Plan | None, str]:
@@ -35,6 +35,7 @@ def study_step(build: Callable[[], Any], config: PassConfig, folder: Path) -> tu
     here = current_rank()
     assert here is not None, "launch opens the process group"
     diary = Diary(folder, here.rank)
+    diary.begin("building its model")
     model, train_fn, inputs = _parts(build())
     diary.begin("capturing")
     joint = trace(model, train_fn, inputs)
