@@ -17,7 +17,9 @@ from hyperviz.graph.values import tensors_of
 from hyperviz.snapshot import Collective, LiveValue, Schedule, Step
 
 
-def schedule_of(graph_module: fx.GraphModule, regions: Regions | None = None, *, group_sizes: Mapping[str, int] | None = None) -> Schedule:
+def schedule_of(
+    graph_module: fx.GraphModule, regions: Regions | None = None, *, group_sizes: Mapping[str, int] | None = None, cut: bool = True
+) -> Schedule:
     """What runs when, as one rank sees it. Edits nothing; linear in the size of the graph but for sorting.
 
     Each call is a step, and so is each region: of ``regions`` where a plan is looked at, and of every submodule that shows its own graph
@@ -31,8 +33,9 @@ def schedule_of(graph_module: fx.GraphModule, regions: Regions | None = None, *,
         graph_module: any FX graph.
         regions: what ``hyperviz.analysis.find_regions`` found in this very graph.
         group_sizes: name → number of ranks of process groups that are not up.
+        cut: whether a region that holds communication is cut there; else it is one step, and what it communicates is not seen.
     """
-    blocks = _blocks(graph_module, regions)
+    blocks = _blocks(graph_module, regions, cut)
     run = _Run.of(graph_module, blocks)
     steps = tuple(map(run.step, range(len(blocks))))
     graphs = [graph_module.graph, *dict.fromkeys(block.nodes[0].graph for block in blocks if block.call is not None)]
@@ -68,25 +71,27 @@ class _Block:
         return self.nodes if self.call is None else (*self.nodes, self.call)
 
 
-def _blocks(graph_module: fx.GraphModule, regions: Regions | None) -> list[_Block]:
+def _blocks(graph_module: fx.GraphModule, regions: Regions | None, cut: bool) -> list[_Block]:
     last = {group[-1]: (f"region_{index}", group) for index, group in enumerate(regions.groups)} if regions else {}
     inside = {node for _, group in last.values() for node in group}
     blocks: list[_Block] = []
     for node in regions.order if regions else graph_module.graph.nodes:
         if node in last:
-            blocks += _pieces(*last[node])
+            blocks += _pieces(*last[node], cut)
         elif node in inside or not is_call(node):
             continue
         elif inner := _inner_graph(node, graph_module):
-            *pieces, final = _pieces(node.name, inner.nodes)
+            *pieces, final = _pieces(node.name, inner.nodes, cut)
             blocks += [*pieces, replace(final, call=node)]
         else:
             blocks.append(_Block(node.name, (node,)))
     return blocks
 
 
-def _pieces(name: str, nodes: Iterable[fx.Node]) -> list[_Block]:
-    """A region, cut where it communicates."""
+def _pieces(name: str, nodes: Iterable[fx.Node], cut: bool) -> list[_Block]:
+    """A region, whole or cut where it communicates."""
+    if not cut:
+        return [_Block(name, tuple(filter(is_call, nodes)), True)]
     pieces: list[_Block] = []
     for communicates, run in groupby(filter(is_call, nodes), is_communication):
         members = tuple(run)
@@ -173,9 +178,9 @@ def _collectives(
     graphs: Iterable[fx.Graph], steps: Sequence[Step], blocks: Sequence[_Block], group_sizes: Mapping[str, int] | None
 ) -> tuple[Collective, ...]:
     """The collectives of the graph and of the regions in it, with the steps that compute inside their windows."""
-    place = {block.name: index for index, block in enumerate(blocks) if is_communication(block.nodes[0])}
+    place = {block.name: index for index, block in enumerate(blocks) if len(block.nodes) == 1 and is_communication(block.nodes[0])}
     found = []
-    for one in (one for graph in graphs for one in find_collectives(graph, group_sizes)):
+    for one in (one for graph in graphs for one in find_collectives(graph, group_sizes) if one.launch in place):
         end = min((place[wait] for wait in one.waits if wait in place), default=len(steps))
         inside = dict.fromkeys(step.name for step in steps[place[one.launch] + 1 : end] if step.kind == "compute")
         found.append(replace(one, compute_inside=tuple(inside)))
@@ -190,9 +195,9 @@ def _notes(collectives: Sequence[Collective], blocks: Sequence[_Block]) -> Itera
             yield f"{one.launch} is waited for more than once, by {', '.join(one.waits)}: the first wait ends its window"
     known = {wait for one in collectives for wait in one.waits}
     for block in blocks:
-        if is_wait(block.nodes[0]) and block.name not in known:
+        if is_wait(block.nodes[0]) and len(block.nodes) == 1 and block.name not in known:
             yield f"{block.name} waits for nothing that this graph launches"
-    if any(block.region and is_communication(block.nodes[0]) for block in blocks):
+    if any(block.region and any(map(is_communication, block.nodes)) for block in blocks):
         yield "communication inside a region stands where the graph has it: its compiler may move it"
 
 

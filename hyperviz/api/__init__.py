@@ -3,6 +3,7 @@
 from hyperviz.api.exporting import export, show
 from hyperviz.api.parallel import apply_passes
 from hyperviz.api.ranks import Ranks, run_on_ranks
+from hyperviz.api.timeline import timeline
 from hyperviz.api.verbs import benchmark, compare, compile, explore, plan
 
-__all__ = ["Ranks", "apply_passes", "benchmark", "compare", "compile", "explore", "export", "plan", "run_on_ranks", "show"]
+__all__ = ["Ranks", "apply_passes", "benchmark", "compare", "compile", "explore", "export", "plan", "run_on_ranks", "show", "timeline"]

@@ -12,13 +12,16 @@ from hyperviz.api import verbs
 from hyperviz.api.picture import Drawable, Picture
 from hyperviz.capture import JointGraph
 from hyperviz.passes import CompiledGraph
-from hyperviz.snapshot import Equality, GraphSnapshot, Plan, RankReports, Timings, to_json
+from hyperviz.snapshot import Equality, GraphSnapshot, Plan, RankReports, Timeline, Timelines, Timings, to_json
 
 _SUFFIXES = ("svg", "png", "pdf", "html", "dot", "json")
 
 
 def show(anything: object) -> Picture:
-    """The static picture of a joint graph, a graph module, a plan, a compiled graph, timings, an equality, or what ranks found.
+    """The static picture of a joint graph, a graph module, a plan, a compiled graph, timings, an equality, timelines, or what ranks found.
+
+    Args:
+        anything: one of these; several timelines, in a list, are drawn one above the other on one scale.
 
     Returns:
         What a notebook shows as a picture, and a terminal as text.
@@ -34,7 +37,8 @@ def export(anything: object, path: str | os.PathLike[str]) -> Path:
 
     Args:
         anything: see ``show``.
-        path: ends in svg, png, pdf, html, dot or json; the folder exists. A file that is there is replaced, whole or not at all.
+        path: ends in svg, png, pdf, html, dot or json; a timeline's also in .trace.json, which Perfetto opens. The folder exists. A file
+            that is there is replaced, whole or not at all.
 
     Returns:
         The path written.
@@ -47,13 +51,22 @@ def export(anything: object, path: str | os.PathLike[str]) -> Path:
     if suffix not in _SUFFIXES:
         raise ValueError(f"the path must end in one of {', '.join('.' + known for known in _SUFFIXES)}, got {target.name!r}")
     drawable = _drawable(anything)
-    _write(target, to_json(drawable).encode() if suffix == "json" else Picture(drawable).data(suffix))
+    if target.name.lower().endswith(".trace.json"):
+        suffix = "trace.json"
+    if suffix == "json":
+        _write(target, to_json(anything if isinstance(anything, Timeline) else drawable).encode())
+    else:
+        _write(target, Picture(drawable).data(suffix))
     return target
 
 
 def _drawable(anything: object) -> Drawable:
-    if isinstance(anything, (Plan, Timings, Equality, RankReports)):
+    if isinstance(anything, (Plan, Timings, Equality, RankReports, Timelines)):
         return anything
+    if isinstance(anything, Timeline):
+        return Timelines((anything,))
+    if isinstance(anything, (list, tuple)) and anything and all(isinstance(one, Timeline) for one in anything):
+        return Timelines(tuple(anything))
     if isinstance(anything, CompiledGraph):
         return anything.plan
     if isinstance(anything, GraphSnapshot):
@@ -61,7 +74,7 @@ def _drawable(anything: object) -> Drawable:
     if isinstance(anything, (JointGraph, fx.GraphModule)):
         return verbs.plan(anything)
     raise ValueError(
-        "only a joint graph, a GraphModule, a plan, a compiled graph, timings, an equality or reports of ranks can be drawn, "
+        "only a joint graph, a GraphModule, a plan, a compiled graph, timings, an equality, timelines or reports of ranks can be drawn, "
         f"got {type(anything).__name__}"
     )
 

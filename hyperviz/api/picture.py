@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from hyperviz import render
-from hyperviz.snapshot import Equality, Plan, RankReports, Timings
+from hyperviz.snapshot import Equality, Plan, RankReports, Timelines, Timings
 
-Drawable = Plan | Timings | Equality | RankReports
+Drawable = Plan | Timings | Equality | RankReports | Timelines
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,11 +27,15 @@ class Picture:
         """The picture as a file's contents.
 
         Args:
-            suffix: one of svg, png, pdf, html, and for a plan dot.
+            suffix: one of svg, png, pdf, html, for a plan dot, for timelines trace.json.
 
         Raises:
             ValueError: the thing has no such form.
         """
+        if suffix == "trace.json":
+            if not isinstance(self.drawable, Timelines):
+                raise ValueError(f"only a timeline has a .trace.json form, got {type(self.drawable).__name__}")
+            return render.trace_json(self.drawable.timelines).encode()
         if isinstance(self.drawable, Plan):
             return _of_plan(self.drawable, suffix)
         if suffix == "dot":
@@ -43,7 +47,7 @@ class Picture:
         return file.getvalue()
 
     def figure(self) -> Figure:
-        """The matplotlib figure of timings, of an equality, or of what ranks found.
+        """The matplotlib figure of timings, of an equality, of timelines, or of what ranks found.
 
         Raises:
             ValueError: a plan has none.
@@ -54,6 +58,8 @@ class Picture:
             return render.plot_equality(self.drawable)
         if isinstance(self.drawable, RankReports):
             return render.plot_ranks(self.drawable)
+        if isinstance(self.drawable, Timelines):
+            return render.plot_timeline(self.drawable.timelines)
         raise ValueError("a plan is drawn as a graph, not as a matplotlib figure")
 
     def __repr__(self) -> str:
@@ -79,7 +85,9 @@ def _of_plan(plan: Plan, suffix: str) -> bytes:
     raise ValueError(f"a picture has no .{suffix} form")
 
 
-def _page(drawable: Timings | Equality | RankReports) -> str:
+def _page(drawable: Timings | Equality | RankReports | Timelines) -> str:
+    if isinstance(drawable, Timelines):
+        return render.html({}, timelines=drawable)
     if isinstance(drawable, RankReports):
         plan = drawable.plan
         return render.html({plan.mode: plan}, ranks=drawable, versions=plan.graph.versions)

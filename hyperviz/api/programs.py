@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import fx
 
+from hyperviz.api.groups import group_sizes
 from hyperviz.capture import JointGraph
 from hyperviz.graph import calm, copy_graph_module, take_snapshot
 from hyperviz.graph.gathers import rewrite_gathers
@@ -92,8 +93,9 @@ def _take(program: Graph) -> GraphSnapshot:
             state_fqns=program.state_fqns,
             state_is_param=program.state_is_param,
             input_names=program.input_names,
+            group_sizes=group_sizes(program.graph_module),
         )
-    return take_snapshot(program, title=type(program).__name__)
+    return take_snapshot(program, title=type(program).__name__, group_sizes=group_sizes(program))
 
 
 def _without_autograd(graph_module: fx.GraphModule) -> Callable[..., Any]:

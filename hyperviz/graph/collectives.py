@@ -64,7 +64,7 @@ def find_collectives(graph: fx.Graph, group_sizes: Mapping[str, int] | None = No
 
     Args:
         graph: with or without fake values; without, payloads are None.
-        group_sizes: name → number of ranks of groups that may not be up; asked where neither the graph nor torch knows.
+        group_sizes: name → number of ranks of groups that may not be up; asked where the graph does not say, before torch is.
     """
     order = {node: index for index, node in enumerate(graph.nodes)}
     launches = [node for node in order if kind_of(node)]
@@ -75,7 +75,7 @@ def find_collectives(graph: fx.Graph, group_sizes: Mapping[str, int] | None = No
     for launch, found in waits.items():
         if not found and _is_blocking(launch):
             found.append(launch)
-    sizes = {**(group_sizes or {}), **_stated_sizes(launches)}
+    sizes = {**_stated_sizes(launches), **(group_sizes or {})}
     work = {index: node.name for node, index in order.items() if is_work(node)}
     places, names = list(work), list(work.values())
 
@@ -87,7 +87,7 @@ def find_collectives(graph: fx.Graph, group_sizes: Mapping[str, int] | None = No
 
 
 def _describe(launch: fx.Node, waits: list[fx.Node], inside: tuple[str, ...], sizes: Mapping[str, int]) -> Collective:
-    group = _group(launch)
+    group = group_of(launch)
     return Collective(
         launch=launch.name,
         waits=tuple(wait.name for wait in waits),
@@ -107,7 +107,7 @@ def _is_blocking(launch: fx.Node) -> bool:
 
 
 def _stated_sizes(launches: Iterable[fx.Node]) -> dict[str, int]:
-    return {_group(launch): size for launch in launches if (size := _stated_size(launch)) is not None}
+    return {group_of(launch): size for launch in launches if (size := _stated_size(launch)) is not None}
 
 
 def _stated_size(launch: fx.Node) -> int | None:
@@ -122,12 +122,14 @@ def _stated_size(launch: fx.Node) -> int | None:
 def _num_ranks(launch: fx.Node, group: str, sizes: Mapping[str, int]) -> int | None:
     if (stated := _stated_size(launch)) is not None:
         return stated
-    if (known := find_group(group)) is not None:
-        return known.size()
-    return sizes.get(group)
+    if group in sizes:
+        return sizes[group]
+    known = find_group(group)
+    return None if known is None else known.size()
 
 
-def _group(launch: fx.Node) -> str:
+def group_of(launch: fx.Node) -> str:
+    """Name of the process group that a launch communicates over; empty where the graph does not say."""
     arguments = dict(named_arguments(launch))
     value = arguments.get("group_name", arguments.get("process_group"))
     if isinstance(value, fx.Node):

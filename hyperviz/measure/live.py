@@ -18,10 +18,19 @@ class NodeByNode(fx.Interpreter):
     """Runs a graph as its generated code does: a value goes with its last reader, and at once if it has none."""
 
     def run_node(self, n: fx.Node) -> Any:
-        """One node; its name stands in what profilers record."""
-        with torch.autograd.profiler.record_function(_MARK + n.name):
-            result = super().run_node(n)
+        """One node."""
+        result = self.perform(n)
         return result if n.users or n.op == "output" else None
+
+    def perform(self, n: fx.Node) -> Any:
+        """What the node does; for others to watch."""
+        return super().run_node(n)
+
+
+class _Marked(NodeByNode):
+    def perform(self, n: fx.Node) -> Any:
+        with torch.autograd.profiler.record_function(_MARK + n.name):
+            return super().perform(n)
 
 
 def live_bytes(graph_module: fx.GraphModule, flat: Sequence[object]) -> dict[str, int] | None:
@@ -38,7 +47,7 @@ def live_bytes(graph_module: fx.GraphModule, flat: Sequence[object]) -> dict[str
 
     def call() -> object:
         with calm():
-            return NodeByNode(graph_module).run(*flat)
+            return _Marked(graph_module).run(*flat)
 
     events = record_allocations(call)
     if events is None:

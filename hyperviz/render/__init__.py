@@ -7,11 +7,13 @@ from hyperviz.render.layout import Layout, layout
 from hyperviz.render.overlay import overlay
 from hyperviz.render.plot_equality import plot_equality
 from hyperviz.render.plot_ranks import plot_ranks
+from hyperviz.render.plot_timeline import plot_timeline
 from hyperviz.render.plot_timings import plot_timings
 from hyperviz.render.report import html
 from hyperviz.render.svg import svg
 from hyperviz.render.table import PlanRow, plan_table
 from hyperviz.render.text import text
+from hyperviz.render.trace_json import trace_json
 
 __all__ = [
     "CommunicationRow",
@@ -26,9 +28,11 @@ __all__ = [
     "plan_table",
     "plot_equality",
     "plot_ranks",
+    "plot_timeline",
     "plot_timings",
     "png",
     "summary_of_windows",
     "svg",
     "text",
+    "trace_json",
 ]

@@ -50,6 +50,16 @@ def plot_colors(theme: Theme) -> list[str]:
     return _blended(meeting, 8)
 
 
+def timeline_colors(theme: Theme) -> list[str]:
+    """Every colour of a timeline: those of plots, of regions, of communication and its stripes, of memory."""
+    paints = [paint(index, theme) for index in range(len(HUES))]
+    meeting = [(ground, color) for ground in (theme.paper, theme.panel) for color in (theme.ink, quiet(theme), theme.alarm)]
+    meeting += [(theme.panel, theme.saved), (theme.saved, theme.ink), (mix(theme.faint, theme.paper, 0.5), theme.faint)]
+    meeting += [(look.fill, other) for look in paints for other in (look.line, theme.ink)]
+    meeting += [(mix(hue, theme.paper, 0.55), other) for hue in HUES for other in (mix(hue, theme.ink, 0.7), theme.alarm)]
+    return _blended(meeting, 5)
+
+
 def _blended(meeting: Iterable[Pair], steps: int) -> list[str]:
     """Both colours of each pair and, as a line or letter covers a pixel only in part, those between them."""
     meeting = list(meeting)

@@ -28,6 +28,17 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value >= 999.5 else f"{value:.3g} ms"
 
 
+def duration(value: float | None) -> str:
+    """Three digits of milliseconds, or of microseconds below one; in words what is not known.
+
+    >>> duration(12.345), duration(0.01234), duration(0.0), duration(None)
+    ('12.3 ms', '12.3 µs', '0 ms', 'unknown')
+    """
+    if value is None:
+        return "unknown"
+    return f"{value * 1000:.3g} µs" if 0 < value < 0.9995 else milliseconds(value)
+
+
 def scientific(value: float | None) -> str:
     """Two digits and an exponent where the number is small or large.
 

@@ -10,17 +10,18 @@ from matplotlib.figure import Figure
 
 from hyperviz.render import report_tables as tables
 from hyperviz.render.communication import summary_of_windows
-from hyperviz.render.indexed import indexed_png, plot_colors
+from hyperviz.render.indexed import indexed_png, plot_colors, timeline_colors
 from hyperviz.render.markup import Html, embedded, join, tag
 from hyperviz.render.overlay import overlay
-from hyperviz.render.palette import THEMES
+from hyperviz.render.palette import THEMES, Theme
 from hyperviz.render.plot_equality import plot_equality
 from hyperviz.render.plot_ranks import plot_ranks
+from hyperviz.render.plot_timeline import plot_timeline
 from hyperviz.render.plot_timings import plot_timings
 from hyperviz.render.report_data import distinct_graphs, report_data
 from hyperviz.render.svg import svg
 from hyperviz.render.text import text as plan_text
-from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timings
+from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timelines, Timings
 
 # Nothing may be loaded from anywhere: the page holds all it needs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -37,6 +38,7 @@ def html(
     equalities: Mapping[str, Equality] | None = None,
     reports: Mapping[str, CompileReport] | None = None,
     ranks: RankReports | None = None,
+    timelines: Timelines | None = None,
     versions: Mapping[str, str] | None = None,
     command: str = "",
 ) -> str:
@@ -48,6 +50,7 @@ def html(
         equalities: label → how that candidate's results relate to the baseline's.
         reports: label → what compiling it took.
         ranks: what real ranks found.
+        timelines: the step in time, drawn on one scale.
         versions: name → version of everything that took part.
         command: what makes the same report again.
 
@@ -62,13 +65,14 @@ def html(
         _picture(plans) if plans else "",
         _timings(timings) if timings else "",
         _ranks(ranks) if ranks else "",
+        _timelines(timelines) if timelines else "",
         _section("Results", "equality", [_equality(label, one) for label, one in equalities.items()]),
         _section("Plans", "plans", [_folded(f"{label}: {plan}", tables.regions(label, plan)) for label, plan in plans.items()]),
         _section("Communication", "communication", _communication(plans)),
         _section("Compilation", "compilation", [_folded(label, tables.compile_report(label, one)) for label, one in reports.items()]),
         _section("As text", "text", [_folded(f"{label}: {plans[label]}", tag("pre", plan_text(plans[label]))) for label in _shown(plans)]),
     ]
-    data = report_data(plans, timings, equalities, reports, ranks, versions, command)
+    data = report_data(plans, timings, equalities, reports, ranks, timelines, versions, command)
     overlays = {label: overlay(plan) for label, plan in plans.items()}
     code = "\n".join(_read(name) for name in ("view.js", "report.js"))
     scripts = [embedded("hyperviz-data", data), embedded("hyperviz-overlays", overlays), Html(f'<script type="module">{code}</script>')]
@@ -184,17 +188,23 @@ def _ranks(ranks: RankReports) -> Html:
     return tag("section", tag("h2", "Ranks"), figure, tables.ranks_table(ranks), *outputs, id="ranks")
 
 
+def _timelines(timelines: Timelines) -> Html:
+    figure = _figure(lambda theme: plot_timeline(timelines.timelines, theme=theme), "One step in time", timeline_colors)
+    words = [_folded(f"{one.title or 'As text'}: {one.label}", tag("pre", str(one))) for one in timelines.timelines]
+    return tag("section", tag("h2", "In time"), figure, *words, id="timelines")
+
+
 def _equality(label: str, equality: Equality) -> Html:
     figure = _figure(lambda theme: plot_equality(equality, theme=theme), f"{label}: {equality}")
     return join([figure, _folded(f"{label}: {equality}", tables.equality_table(label, equality))])
 
 
-def _figure(draw: Callable[..., Figure], words: str) -> Html:
+def _figure(draw: Callable[..., Figure], words: str, colors: Callable[[Theme], list[str]] = plot_colors) -> Html:
     """A plot in both themes, of which the page shows the one that fits."""
     images = []
     for theme in ("light", "dark"):
         try:
-            image = indexed_png(draw(theme=theme), plot_colors(THEMES[theme]), dpi=144)
+            image = indexed_png(draw(theme=theme), colors(THEMES[theme]), dpi=144)
         except Exception as error:
             return tag("p", f"This could not be drawn ({type(error).__name__}: {error}); the table holds the numbers.", class_="note")
         source = f"data:image/png;base64,{base64.b64encode(image).decode()}"

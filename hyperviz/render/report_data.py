@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from hyperviz.snapshot import CompileReport, Equality, GraphSnapshot, Plan, RankReports, Timings, to_json
+from hyperviz.snapshot import CompileReport, Equality, GraphSnapshot, Plan, RankReports, Timelines, Timings, to_json
 
 
 def report_data(
@@ -14,6 +14,7 @@ def report_data(
     equalities: Mapping[str, Equality],
     reports: Mapping[str, CompileReport],
     ranks: RankReports | None,
+    timelines: Timelines | None,
     versions: Mapping[str, str],
     command: str,
 ) -> dict[str, object]:
@@ -21,7 +22,8 @@ def report_data(
 
     Returns:
         ``graphs``: each distinct graph once; ``plans``: label → the plan, its ``graph`` replaced by a number into ``graphs``;
-        ``timings``, ``equalities``, ``reports`` and ``ranks``: as ``hyperviz.snapshot.from_json`` reads them; ``versions`` and ``command``.
+        ``timings``, ``equalities``, ``reports``, ``ranks`` and ``timelines``: as ``hyperviz.snapshot.from_json`` reads them;
+        ``versions`` and ``command``.
     """
     graphs = distinct_graphs(plans)
     return {
@@ -35,6 +37,7 @@ def report_data(
         "equalities": {label: json.loads(to_json(equality)) for label, equality in equalities.items()},
         "reports": {label: json.loads(to_json(report)) for label, report in reports.items()},
         "ranks": json.loads(to_json(ranks)) if ranks else None,
+        "timelines": json.loads(to_json(timelines)) if timelines else None,
     }
 
 

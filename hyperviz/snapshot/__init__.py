@@ -8,7 +8,7 @@ from hyperviz.snapshot.plan import MODES, ROLES, STRATEGIES, Plan, Region
 from hyperviz.snapshot.ranks import RankReports, RankResult
 from hyperviz.snapshot.schedule import STEP_KINDS, Collective, Kernel, LiveValue, Schedule, Step
 from hyperviz.snapshot.setting import Setting
-from hyperviz.snapshot.timeline import COMPUTE, SPAN_KINDS, CollectiveTime, MemoryPoint, Span, Timeline
+from hyperviz.snapshot.timeline import COMPUTE, SPAN_KINDS, CollectiveTime, MemoryPoint, Span, Timeline, Timelines
 from hyperviz.snapshot.timing import Ratio, Timing, Timings
 from hyperviz.snapshot.windows import Move, Window, moves_of, steps_of, windows_in, windows_of
 
@@ -47,6 +47,7 @@ __all__ = [
     "Step",
     "TensorSnapshot",
     "Timeline",
+    "Timelines",
     "Timing",
     "Timings",
     "Window",

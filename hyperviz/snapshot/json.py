@@ -17,11 +17,13 @@ from hyperviz.snapshot.graph import GraphSnapshot
 from hyperviz.snapshot.plan import MODES, ROLES, Plan
 from hyperviz.snapshot.ranks import RankReports
 from hyperviz.snapshot.schedule import STEP_KINDS, Schedule
-from hyperviz.snapshot.timeline import SPAN_KINDS, Timeline
+from hyperviz.snapshot.timeline import SPAN_KINDS, Timeline, Timelines
 from hyperviz.snapshot.timing import Timings
 
 FORMAT, VERSION = "hyperviz", 2
-KINDS = {kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings, RankReports, Schedule, Timeline)}
+KINDS = {
+    kind.__name__: kind for kind in (GraphSnapshot, Plan, CompileReport, Equality, Timings, RankReports, Schedule, Timeline, Timelines)
+}
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _FLOAT, _TUPLE = "$float", "$tuple"
 """What JSON lacks is an object with one of these as its only key."""
@@ -196,6 +198,9 @@ def _check(snapshot: object, where: str = "data") -> None:
     elif isinstance(snapshot, Timeline):
         for index, span in enumerate(snapshot.spans):
             _check_word(span.kind, SPAN_KINDS, f"{where}.spans[{index}].kind")
+    elif isinstance(snapshot, Timelines):
+        for index, timeline in enumerate(snapshot.timelines):
+            _check(timeline, f"{where}.timelines[{index}]")
     elif isinstance(snapshot, RankReports):
         if not snapshot.ranks:
             raise ValueError(f"{where}.ranks must hold at least one rank, got none")

@@ -144,6 +144,20 @@ class Timeline:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Timelines:
+    """Several steps in time, to be drawn one above the other on one scale.
+
+    Attributes:
+        timelines: the first is drawn on top.
+    """
+
+    timelines: tuple[Timeline, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.timelines))
+
+
 _ROWS = 12
 
 

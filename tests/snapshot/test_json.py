@@ -100,7 +100,7 @@ def changed(path, value):
         ("[]", 'must be an object with "format": "hyperviz", got []'),
         ('{"nodes": []}', 'must be an object with "format": "hyperviz"'),
         (changed(["version"], 1), "version must be 2, which this hyperviz reads, got 1"),
-        (changed(["kind"], "Plam"), "Equality, Timings, RankReports, Schedule, Timeline, got 'Plam'"),
+        (changed(["kind"], "Plam"), "Equality, Timings, RankReports, Schedule, Timeline, Timelines, got 'Plam'"),
         (changed(["kind"], []), "kind must be one of"),
         (changed(["data"], ...), "must hold data"),
         (changed(["data"], 3), "data must be an object, a Plan, got 3"),

@@ -1,0 +1,242 @@
+"""Timelines as a figure: lanes of compute and communication, exposed time hatched, memory below; several on one scale."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from hyperviz.render.labels import cut
+from hyperviz.render.numbers import duration, scaled
+from hyperviz.render.palette import HUES, Theme, mix, paint, paint_index
+from hyperviz.render.plot_style import axes_of, foot, head, quiet, say, theme_named
+from hyperviz.snapshot import Span, Timeline
+
+_WIDTH, _LEFT, _RIGHT, _TOP = 12.6, 1.75, 0.35, 0.62
+_TITLE, _LANE, _GAP, _MEMORY, _BETWEEN = 0.42, 0.44, 0.1, 0.85, 0.14
+_CHARACTER = 0.095
+"""Inches that a small letter takes, to know what fits into a span."""
+_KINDS = {"all_gather": ("G", HUES[4]), "reduce_scatter": ("S", HUES[1]), "all_reduce": ("R", HUES[3]), "all_to_all": ("A", HUES[2])}
+_OTHER = ("C", HUES[6])
+_WORDS = {"G": "G all-gather", "S": "S reduce-scatter", "R": "R all-reduce", "A": "A all-to-all", "C": "C other communication"}
+
+
+def plot_timeline(timelines: Timeline | Sequence[Timeline], *, theme: str = "light") -> Figure:
+    """A figure for a slide.
+
+    For each timeline, from the top: compute, with regions in their colours and numbers and the time in which it stands still hatched; a
+    lane for each process group, with the kinds of collectives as colours and letters, and what of each is exposed hatched; the memory
+    that the step holds, with its peak, as a band where it depends on what a compiler materialises. All share one scale of time and one
+    of memory. What is not known how long it takes is a question mark.
+
+    Args:
+        timelines: one, or several to compare, first on top.
+        theme: ``"light"`` or ``"dark"``.
+
+    Raises:
+        ValueError: there is no timeline, or the theme is unknown.
+    """
+    colors = theme_named(theme)
+    shown = [timelines] if isinstance(timelines, Timeline) else list(timelines)
+    if not shown:
+        raise ValueError("timelines must hold at least one to be drawn, got none")
+    notes = _notes(shown)
+    low = 0.85 + 0.16 * len(notes)
+    figure = Figure(figsize=(_WIDTH, _TOP + sum(map(_height, shown)) + _BETWEEN * (len(shown) - 1) + low), facecolor=colors.paper)
+    labels = list(dict.fromkeys(timeline.label for timeline in shown))
+    head(figure, "One step in time", " · ".join(labels), colors)
+    _legend(figure, shown, colors)
+    reach = max(max(_end(timeline) for timeline in shown), 1e-9)
+    top = max([1, *(size for timeline in shown for size in _sizes(timeline))])
+    bottom = figure.get_figheight() - _TOP
+    for index, timeline in enumerate(shown):
+        bottom -= _height(timeline)
+        _draw(figure, bottom, timeline, reach, top, index == len(shown) - 1, len(labels) > 1, colors)
+        bottom -= _BETWEEN
+    foot(figure, notes, colors)
+    return figure
+
+
+def _height(timeline: Timeline) -> float:
+    return _TITLE + _LANE * len(timeline.lanes) + _GAP + _MEMORY
+
+
+def _notes(timelines: Sequence[Timeline]) -> list[str]:
+    """What every picture must carry: a sentence that holds for all once, one of a single timeline under its name."""
+    sentences: dict[str, None] = {}
+    for timeline in timelines:
+        for note in timeline.notes:
+            shared = all(note in other.notes for other in timelines)
+            sentences[note if shared else f"{cut(timeline.title or timeline.label, 60)}: {note}"] = None
+    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, 170)]
+    return lines if len(lines) <= 8 else [*lines[:7], f"and {len(lines) - 7} more lines of notes, see the text"]
+
+
+def _end(timeline: Timeline) -> float:
+    return max((span.end_ms if span.end_ms is not None else span.start_ms for span in timeline.spans), default=0.0)
+
+
+def _sizes(timeline: Timeline) -> list[int]:
+    return [point.live_bytes for point in timeline.memory if point.live_bytes is not None]
+
+
+def _draw(figure: Figure, bottom: float, timeline: Timeline, reach: float, top: int, last: bool, with_label: bool, theme: Theme) -> None:
+    width, lanes = _WIDTH - _LEFT - _RIGHT, timeline.lanes
+    upper = axes_of(figure, _LEFT, bottom + _MEMORY + _GAP, width, _LANE * len(lanes), theme)
+    lower = axes_of(figure, _LEFT, bottom, width, _MEMORY, theme)
+    for axes in (upper, lower):
+        axes.set_xlim(0, reach * 1.01)
+        axes.tick_params(labelbottom=last and axes is lower)
+    if last:
+        lower.set_xlabel("milliseconds", color=quiet(theme), fontsize=9)
+    upper.set_ylim(len(lanes), 0)
+    per_inch = reach * 1.01 / width
+    place = {"transform": upper.get_yaxis_transform(), "ha": "right", "va": "center"}
+    for row, lane in enumerate(lanes):
+        say(upper, -0.012, row + 0.5, cut(lane, 20), theme.ink, 9.5, **place)
+        _draw_lane(upper, row, timeline, lane, per_inch, theme)
+    _draw_title(upper, timeline, with_label, theme)
+    _draw_memory(lower, timeline, top, theme)
+
+
+def _draw_title(axes: Axes, timeline: Timeline, with_label: bool, theme: Theme) -> None:
+    over = {"transform": axes.transAxes, "va": "bottom"}
+    title = cut(timeline.title or "step", 60) + (f" — {timeline.label}" if with_label else "")
+    say(axes, 0.0, 1.04, title, theme.ink, 11.5, weight="bold", ha="left", **over)
+    words = f"step {duration(timeline.total_ms)} · exposed {duration(timeline.exposed_ms)} · hidden {duration(timeline.hidden_ms)}"
+    say(axes, 1.0, 1.04, words, theme.ink, 10, ha="right", **over)
+
+
+def _draw_lane(axes: Axes, row: int, timeline: Timeline, lane: str, per_inch: float, theme: Theme) -> None:
+    kinds = {one.launch: one.kind for one in timeline.collectives}
+    standing = [(span.start_ms, span.end_ms) for span in timeline.spans if span.kind == "exposed" and span.end_ms is not None]
+    for span in timeline.spans:
+        if span.lane != lane:
+            continue
+        fill, edge, label = _look(span, kinds, theme)
+        if span.end_ms is None:
+            say(axes, span.start_ms, row + 0.5, "?", theme.alarm, 11, weight="bold", ha="left", va="center")
+            continue
+        _bar(axes, row, span.start_ms, span.end_ms, fill, edge, theme.alarm if span.kind == "exposed" else None, per_inch)
+        if span.kind == "communication":
+            _hatch_exposed(axes, row, span, standing, per_inch, theme)
+        room = int((span.end_ms - span.start_ms) / per_inch / _CHARACTER)
+        if words := _fitting(label, room):
+            _label(axes, (span.start_ms + span.end_ms) / 2, row, words, theme, _is_exposed(span, standing))
+
+
+def _hatch_exposed(axes: Axes, row: int, span: Span, standing: Sequence[tuple[float, float]], per_inch: float, theme: Theme) -> None:
+    """The part of a collective during which compute stands still."""
+    for start, end in standing:
+        first, last = max(start, span.start_ms), min(end, span.end_ms or 0.0)
+        if last > first:
+            _bar(axes, row, first, last, "none", "none", theme.alarm, per_inch)
+
+
+def _label(axes: Axes, x: float, row: int, words: str, theme: Theme, striped: bool) -> None:
+    # Words on stripes are not read: they get a ground of their own.
+    ground = {"facecolor": theme.paper, "edgecolor": "none", "boxstyle": "round,pad=0.12", "alpha": 0.85} if striped else None
+    say(axes, x, row + 0.5, words, theme.ink, 8, ha="center", va="center", bbox=ground, clip_on=True)
+
+
+def _is_exposed(span: Span, standing: Sequence[tuple[float, float]]) -> bool:
+    middle = (span.start_ms + (span.end_ms or span.start_ms)) / 2
+    return span.kind == "communication" and any(start <= middle <= end for start, end in standing)
+
+
+def _bar(axes: Axes, row: int, start: float, end: float, fill: str, edge: str, hatch: str | None, per_inch: float) -> None:
+    outline = 0.6 if (end - start) / per_inch > 0.04 else 0.0
+    style = {"facecolor": fill, "edgecolor": hatch or edge, "linewidth": 0.0 if hatch else outline, "hatch": "/////" if hatch else None}
+    axes.add_patch(Rectangle((start, row + 0.1), end - start, 0.8, **style))  # pyright: ignore[reportArgumentType]
+
+
+def _look(span: Span, kinds: dict[str, str], theme: Theme) -> tuple[str, str, str]:
+    """Fill, outline and label of a span."""
+    if span.kind == "exposed":
+        return mix(theme.alarm, theme.paper, 0.12), theme.alarm, ""
+    if span.kind == "communication":
+        letter, hue = _KINDS.get(kinds.get(span.node, ""), _OTHER)
+        return mix(hue, theme.paper, 0.55), mix(hue, theme.ink, 0.7), letter
+    number = span.node.removeprefix("region_")
+    if number != span.node and number.isdecimal():
+        colors = paint(paint_index(int(number)), theme)
+        return colors.fill, colors.line, number
+    return mix(theme.faint, theme.paper, 0.5), theme.faint, span.node
+
+
+def _fitting(label: str, room: int) -> str:
+    """The label if it fits, else as much of a long one as says something, else nothing."""
+    if len(label) <= room:
+        return label
+    return cut(label, room) if room >= 6 else ""
+
+
+def _draw_memory(axes: Axes, timeline: Timeline, top: int, theme: Theme) -> None:
+    axes.set_ylim(0, top * 1.25)
+    place = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+    say(axes, -0.012, top * 0.78, "memory held", theme.ink, 9.5, **place)
+    besides = "inputs of unknown size" if timeline.input_bytes is None else f"{scaled(timeline.input_bytes, 'B')} of inputs"
+    say(axes, -0.012, top * 0.34, f"besides {besides}", quiet(theme), 7.5, **place)
+    known = [point for point in timeline.memory if point.live_bytes is not None and point.least_bytes is not None]
+    if len(known) < len(timeline.memory) or not known:
+        say(
+            axes,
+            0.5,
+            0.5,
+            "unknown" if timeline.memory else "nothing",
+            quiet(theme),
+            10,
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+        )
+        return
+    times = [*(point.at_ms for point in known), _end(timeline)]
+    most, least = [point.live_bytes or 0 for point in known], [point.least_bytes or 0 for point in known]
+    hue = mix(theme.saved, theme.ink, 0.9)
+    axes.fill_between(times, [*least, least[-1]], step="post", color=theme.saved, alpha=0.45, linewidth=0)
+    axes.fill_between(times, [*least, least[-1]], [*most, most[-1]], step="post", color=theme.saved, alpha=0.2, linewidth=0)
+    axes.step(times, [*most, most[-1]], where="post", color=hue, linewidth=1.2)
+    if most != least:
+        axes.step(times, [*least, least[-1]], where="post", color=hue, linewidth=0.8, linestyle=(0, (4, 2)))
+    _mark_peak(axes, timeline, times, most, theme)
+
+
+def _mark_peak(axes: Axes, timeline: Timeline, times: Sequence[float], most: Sequence[int], theme: Theme) -> None:
+    index = max(range(len(most)), key=most.__getitem__)
+    words = f"peak {scaled(timeline.peak_bytes, 'B')}"
+    if timeline.least_peak_bytes != timeline.peak_bytes:
+        words = f"peak between {scaled(timeline.least_peak_bytes, 'B')} and {scaled(timeline.peak_bytes, 'B')}"
+    words += f" at {cut(timeline.peak_node, 34)}" if timeline.peak_node else ""
+    axes.plot([times[index]], [most[index]], "v", color=theme.ink, markersize=5)
+    late = times[index] > 0.6 * axes.get_xlim()[1]
+    say(
+        axes,
+        times[index],
+        most[index] * 1.04,
+        f"{words}  " if late else f"  {words}",
+        theme.ink,
+        9,
+        ha="right" if late else "left",
+        va="bottom",
+    )
+
+
+def _legend(figure: Figure, timelines: Sequence[Timeline], theme: Theme) -> None:
+    """What the signs mean that are in this picture, at the upper right corner."""
+    kinds = [one.kind for timeline in timelines for one in timeline.collectives]
+    letters = dict.fromkeys(_KINDS.get(kind, _OTHER) for kind in kinds)
+    width, y = figure.get_figwidth(), 1 - 0.32 / figure.get_figheight()
+    entries = [(mix(hue, theme.paper, 0.55), mix(hue, theme.ink, 0.7), False, _WORDS[letter]) for letter, hue in letters]
+    if any(span.kind == "exposed" for timeline in timelines for span in timeline.spans):
+        entries.append((mix(theme.alarm, theme.paper, 0.12), theme.alarm, True, "compute stands still"))
+    x = width - _RIGHT - sum(0.35 + 0.078 * len(words) for *_, words in entries)
+    for fill, edge, hatched, words in entries:
+        size = (0.16 / width, 0.13 / figure.get_figheight())
+        style = {"facecolor": fill, "edgecolor": edge, "linewidth": 0.6, "hatch": "/////" if hatched else None}
+        figure.add_artist(Rectangle((x / width, y - size[1] / 2), *size, transform=figure.transFigure, **style))  # pyright: ignore
+        figure.text((x + 0.22) / width, y, words, fontsize=8.5, color=quiet(theme), va="center", parse_math=False)
+        x += 0.35 + 0.078 * len(words)
