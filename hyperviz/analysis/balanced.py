@@ -28,13 +28,12 @@ from hyperviz.analysis.estimate import collective_ms, step_ms
 from hyperviz.analysis.hardware import Hardware, hardware_named
 from hyperviz.analysis.hazards import Hazards
 from hyperviz.analysis.joins import Flight, Join, Unit, join_runs, order_of, units_of
-from hyperviz.analysis.liveness import FREE
 from hyperviz.analysis.memory import Memory
 from hyperviz.analysis.regions import Regions
 from hyperviz.analysis.schedule import schedule_of
 from hyperviz.analysis.timeline import lay_out
 from hyperviz.graph.collectives import launch_of
-from hyperviz.graph.kinds import is_call, is_wait, is_work, operator_name
+from hyperviz.graph.kinds import is_call, is_free, is_wait, is_work
 from hyperviz.snapshot import Schedule, Timeline
 
 _ROUNDING_MS = 1e-6
@@ -149,7 +148,7 @@ class Judged:
             number += unit.is_run
             unit.time_ms, unit.live_bytes = spans.get(name, 0.0), float(steps[name].live_bytes or 0)
             if not unit.is_run:
-                unit.moved_bytes = float((steps[name].bytes_in if _is_free(unit.nodes[0]) else steps[name].bytes_out) or 0)
+                unit.moved_bytes = float((steps[name].bytes_in if is_free(unit.nodes[0]) else steps[name].bytes_out) or 0)
         return units
 
     def flights(self) -> list[Flight]:
@@ -220,10 +219,6 @@ def _too_dear(
         step = after.schedule.peak_step
         fullest = [joins[int(step.removeprefix("region_"))]] if step.startswith("region_") else []
         yield from [join for join in fullest if len(join.runs) > 1] or [max(joins, key=lambda join: (join.moved_bytes, len(join.runs)))]
-
-
-def _is_free(node: fx.Node) -> bool:
-    return operator_name(node.target) == FREE
 
 
 def _without_trifles(regions: Regions) -> Regions:

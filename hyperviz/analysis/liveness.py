@@ -4,7 +4,8 @@ Torch's own trackers (``torch._inductor.fx_passes.memory_estimator``, torch 2.9 
 order of nodes on a GPU. On a graph with neither frees nor collectives, all of whose results are read, this one says the same, and a
 test holds the two together. It differs where theirs is not what an eager run does: ``resize_storage_bytes_`` gives memory back; a wait
 returns the memory that it waited for, though its traced value has a storage of its own; what a collective reads is held until its wait;
-a result that nobody reads is released at once; outputs stay; the CPU counts; sizes without a hint are unknown.
+a result that nobody reads is released at once; outputs stay; the CPU counts; sizes without a hint are unknown. What lies in host memory
+because ``ao::offload`` put it there does not count, and what it was copied from is given back at the wait.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from hyperviz.graph.collectives import kind_of, launch_of
 from hyperviz.graph.kinds import is_getitem, is_object_attribute, is_wait, operator_name, returns_nothing, schema_of
+from hyperviz.graph.transfers import freed_by, is_transfer_wait, transfer_kind
 from hyperviz.graph.values import hinted, tensors_of
 
 _MAY_COPY = frozenset({"reshape", "contiguous", "to", "flatten", "type_as", "expand_as", "view_as", "reshape_as", "_reshape_alias"})
@@ -53,6 +55,9 @@ class Storages:
 
     def _numbers(self, node: fx.Node, known: dict[object, int]) -> Iterator[int]:
         value = node.meta.get("val")
+        if transfer_kind(node) == "offload":
+            yield self._add(0)
+            return
         if value is None:
             if _returns_something(node):
                 yield self._add(None)
@@ -75,7 +80,7 @@ class Storages:
 
     def _aliases(self, node: fx.Node) -> Iterator[tuple[int, int]]:
         """Pairs of a storage of the node's and one of an argument's that are the same memory."""
-        if is_wait(node) or (is_getitem(node) and node.meta.get("val") is None):
+        if is_wait(node) or is_transfer_wait(node) or (is_getitem(node) and node.meta.get("val") is None):
             base = node.args[0] if node.args else None
             if isinstance(base, fx.Node):
                 yield from zip(self._of[node], self._of.get(base, ()), strict=False)
@@ -121,7 +126,7 @@ class Moment:
 
     Attributes:
         most: at the block's fullest moment, if each of its values is materialised.
-        least: what was alive before and what it leaves behind, nothing else.
+        least: the larger of what was alive before it and what is alive behind it.
         position: of the node at the fullest moment, in the flat order.
     """
 
@@ -186,8 +191,8 @@ def _carried(launch: fx.Node, storages: Storages) -> list[int]:
 def moments(blocks: Sequence[Sequence[fx.Node]], storages: Storages, life: Life) -> list[Moment]:
     """How much is alive while each block runs, under the two extremes of what its inside may hold.
 
-    A block of one node has no inside, and both are the same. What a block reads is held until it ends. What its values need beyond
-    that lies between nothing (all of it fused away) and what an eager run of its nodes holds.
+    A block of one node has no inside, and both are the same. What a block reads, and nothing reads later, may be released inside it, or be
+    held until it ends; what its values need lies between nothing (all of it fused away) and what an eager run of its nodes holds.
     """
     walk, start, found = _Walk(storages, life), 0, []
     for block in blocks:
@@ -208,6 +213,19 @@ def alive_at(position: int, blocks: Sequence[Sequence[fx.Node]], storages: Stora
     return walk.alive
 
 
+def _larger(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _resized(node: fx.Node) -> tuple[fx.Node, int | None] | None:
+    """The value whose storage a node gives another size, and that size; None for a node that does no such thing."""
+    if (kept := freed_by(node)) is not None:
+        return kept, 0
+    if node.op == "call_function" and operator_name(node.target) == FREE and node.all_input_nodes:
+        return node.all_input_nodes[0], hinted(node.args[1]) if len(node.args) > 1 else None
+    return None
+
+
 class _Walk:
     """Goes through the blocks in order, and keeps what is alive."""
 
@@ -223,6 +241,7 @@ class _Walk:
     def block(self, block: Sequence[fx.Node], start: int, leave: bool = True) -> Moment:
         """Run one block; ``leave`` tells whether what it no longer needs goes."""
         end, fullest = start + len(block) - 1, Moment(-1, 0, start)
+        before = None if self.unknown else self.known
         for position, node in enumerate(block, start):
             fullest = self._fuller(fullest, position)  # before a free
             self._resize(node)
@@ -232,7 +251,7 @@ class _Walk:
             fullest = self._fuller(fullest, position)
             if position < end:
                 self._end([number for number in self.ending.get(position, ()) if self.life.first[number] >= start])
-        least = fullest.most if len(block) == 1 else self._left(start, end)
+        least = fullest.most if len(block) == 1 else _larger(before, self._left(end))
         if leave:
             for position in range(start, end + 1):
                 self._end(self.ending.get(position, ()))
@@ -243,17 +262,16 @@ class _Walk:
             return fullest
         return Moment(None if self.unknown else self.known, 0, position)
 
-    def _left(self, start: int, end: int) -> int | None:
-        life = self.life
-        stays = [number for number in self.alive if number in life.held or life.first[number] < start or life.last[number] > end]
-        sizes = [self.alive[number] for number in stays]
+    def _left(self, end: int) -> int | None:
+        """What is alive behind a block."""
+        sizes = [size for number, size in self.alive.items() if number in self.life.held or self.life.last[number] > end]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def _resize(self, node: fx.Node) -> None:
-        if node.op != "call_function" or operator_name(node.target) != FREE or not node.all_input_nodes:
+        if (resized := _resized(node)) is None:
             return
-        size = hinted(node.args[1]) if len(node.args) > 1 else None
-        for number in self.storages.of(node.all_input_nodes[0]):
+        target, size = resized
+        for number in self.storages.of(target):
             full = self.storages.num_bytes(number) if number in self.life.held else 0
             self._end([number])
             # The caller's memory is not counted: what it gives back lowers what the run holds.

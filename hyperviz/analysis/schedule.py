@@ -12,7 +12,9 @@ from hyperviz.analysis.kernels import Work
 from hyperviz.analysis.liveness import Life, Moment, Storages, alive_at, life_of, moments
 from hyperviz.analysis.regions import Regions
 from hyperviz.graph.collectives import find_collectives
+from hyperviz.graph.handing import hand_over
 from hyperviz.graph.kinds import attribute, is_allocation, is_call, is_communication, is_getitem, is_view, is_wait, is_work
+from hyperviz.graph.transfers import find_transfers, is_transfer_wait, transfer_kind
 from hyperviz.graph.values import tensors_of
 from hyperviz.snapshot import Collective, LiveValue, Schedule, Step
 
@@ -67,7 +69,7 @@ class _Block:
 
     @property
     def alive(self) -> tuple[fx.Node, ...]:
-        """What holds memory while the block runs: the call holds the region's inputs until it returns."""
+        """What holds memory while the block runs: its nodes, and the call that returns what they leave."""
         return self.nodes if self.call is None else (*self.nodes, self.call)
 
 
@@ -78,7 +80,7 @@ def _blocks(graph_module: fx.GraphModule, regions: Regions | None, cut: bool) ->
     for node in regions.order if regions else graph_module.graph.nodes:
         if node in last:
             blocks += _pieces(*last[node], cut)
-        elif node in inside or not is_call(node):
+        elif node in inside or not is_call(node) or node.target is hand_over:
             continue
         elif inner := _inner_graph(node, graph_module):
             *pieces, final = _pieces(node.name, inner.nodes, cut)
@@ -165,8 +167,8 @@ class _Run:
 
 def _kind(block: _Block) -> str:
     node = block.nodes[0]
-    if len(block.nodes) == 1 and is_communication(node):
-        return "wait" if is_wait(node) else "launch"
+    if len(block.nodes) == 1 and _is_apart(node):
+        return "wait" if is_wait(node) or is_transfer_wait(node) else "launch"
     if any(map(is_work, block.nodes)):
         return "compute"
     if all(is_view(node) or is_getitem(node) for node in block.nodes):
@@ -174,13 +176,18 @@ def _kind(block: _Block) -> str:
     return "allocate" if all(is_allocation(node) or is_view(node) or is_getitem(node) for node in block.nodes) else "effect"
 
 
+def _is_apart(node: fx.Node) -> bool:
+    """Whether the node starts or waits for what happens beside compute."""
+    return is_communication(node) or bool(transfer_kind(node)) or is_transfer_wait(node)
+
+
 def _collectives(
     graphs: Iterable[fx.Graph], steps: Sequence[Step], blocks: Sequence[_Block], group_sizes: Mapping[str, int] | None
 ) -> tuple[Collective, ...]:
-    """The collectives of the graph and of the regions in it, with the steps that compute inside their windows."""
-    place = {block.name: index for index, block in enumerate(blocks) if len(block.nodes) == 1 and is_communication(block.nodes[0])}
+    """The collectives and transfers of the graph and of the regions in it, with the steps that compute inside their windows."""
+    place = {block.name: index for index, block in enumerate(blocks) if len(block.nodes) == 1 and _is_apart(block.nodes[0])}
     found = []
-    for one in (one for graph in graphs for one in find_collectives(graph, group_sizes) if one.launch in place):
+    for one in (one for graph in graphs for one in (*find_collectives(graph, group_sizes), *find_transfers(graph)) if one.launch in place):
         end = min((place[wait] for wait in one.waits if wait in place), default=len(steps))
         inside = dict.fromkeys(step.name for step in steps[place[one.launch] + 1 : end] if step.kind == "compute")
         found.append(replace(one, compute_inside=tuple(inside)))

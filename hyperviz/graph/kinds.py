@@ -60,6 +60,11 @@ def is_wait(node: fx.Node) -> bool:
     return is_communication(node) and operator_name(node.target)[1] == "wait_tensor"
 
 
+def is_free(node: fx.Node) -> bool:
+    """Whether the node gives the memory of a storage back, or takes it again."""
+    return node.op == "call_function" and operator_name(node.target) == ("inductor", "resize_storage_bytes_")
+
+
 def is_point_to_point(node: fx.Node) -> bool:
     """Whether the node sends to, or receives from, one other rank."""
     return is_communication(node) and operator_name(node.target)[1] in _P2P

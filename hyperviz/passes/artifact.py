@@ -16,7 +16,7 @@ from hyperviz.graph import calm
 from hyperviz.graph.kinds import is_higher_order
 from hyperviz.passes.region import ExtractedRegion
 
-Artifact = Callable[..., Any]
+Artifact = Callable[[list[Any]], Any]
 
 _DIVISION = "eager_numerics.division_rounding"
 
@@ -48,7 +48,7 @@ def compile_region(region: ExtractedRegion, settings: Mapping[str, object], mode
         mode: the fake mode of the graph.
 
     Returns:
-        What to call with the inputs' values, and what Inductor's cache said: ``"hit"``, ``"miss"``, ``"bypass"`` or ``"unknown"``.
+        What to call with a list of the inputs' values, which it empties, and what Inductor's cache said: ``"hit"``, ``"miss"``, ``"bypass"`` or ``"unknown"``.
     """
     from torch import _inductor
     from torch._inductor import config
@@ -57,7 +57,26 @@ def compile_region(region: ExtractedRegion, settings: Mapping[str, object], mode
     before = _cache_counters()
     with calm(), config.patch(dict(settings)), _without_remat(), tracing(TracingContext(mode)):
         artifact = _inductor.standalone_compile(region.graph_module, inputs, dynamic_shapes="from_tracing_context")
-    return artifact, _cache_word(before, _cache_counters())
+    return _boxed(artifact), _cache_word(before, _cache_counters())
+
+
+def _boxed(artifact: Any) -> Artifact:
+    """What takes its inputs in a list and empties it, so that each is released inside, as soon as it has been read.
+
+    AOTAutograd makes such a function, and wraps it in one that takes them positionally and so holds them all until it returns ("there
+    is something deeply wrong here", says torch at ``aot_module_simplified``). Where it is not found under that wrapper, the wrapper
+    serves, and memory is held for longer.
+    """
+    layer = getattr(artifact, "_compiled_fn", None)
+    while layer is not None:
+        code = getattr(layer, "__code__", None)
+        if code is not None and code.co_name == "forward" and code.co_filename.endswith("aot_autograd.py"):
+            inner = getattr(layer, "__wrapped__", None)
+            if getattr(inner, "_boxed_call", False):
+                return inner  # pyright: ignore[reportReturnType]
+            break
+        layer = getattr(layer, "__wrapped__", None)
+    return lambda inputs: artifact(*inputs)
 
 
 def sharing_key(region: ExtractedRegion, settings: Mapping[str, object]) -> str | None:

@@ -22,7 +22,7 @@ class CompiledRegion(torch.nn.Module):
         nodes: names of its members in the graph that was compiled, in order.
         graph_module: what was compiled, as an FX graph; it runs eagerly.
         settings: what Inductor's config was patched with.
-        artifact: what Inductor made; takes the inputs positionally, returns a flat sequence.
+        artifact: what Inductor made; takes a list of inputs, which it empties, and returns a flat sequence.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class CompiledRegion(torch.nn.Module):
         graph_module: fx.GraphModule = object.__getattribute__(self, "graph_module")
         return graph_module.print_readable(print_output=False)
 
-    def forward(self, *inputs: object) -> Any:
-        """Call what Inductor made."""
-        return self.artifact(*inputs)
+    def forward(self, inputs: list[object]) -> Any:
+        """Call what Inductor made with a list of inputs, which is emptied."""
+        return self.artifact(inputs)
 
     def extra_repr(self) -> str:
         """What a printed module tree shows."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from torch import fx
 
+from hyperviz.graph.handing import hand_over
 from hyperviz.graph.kinds import is_call, is_getitem
 from hyperviz.passes.region import REGION
 from hyperviz.snapshot import OrderCheck, Plan, steps_of, windows_in
@@ -56,7 +57,7 @@ def _calls(graph: fx.Graph) -> Iterator[str]:
     for node in graph.nodes:
         if REGION in node.meta:
             yield from node.meta[REGION]
-        elif is_call(node) and not is_getitem(node):
+        elif is_call(node) and not is_getitem(node) and node.target is not hand_over:
             yield node.name
 
 

@@ -6,12 +6,14 @@ import copy
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import fx
 
 from hyperviz.analysis.cost import inputs_of, outputs_of
 from hyperviz.graph.copies import own_custom
+from hyperviz.graph.handing import hand_over
 from hyperviz.graph.kinds import attribute, is_getitem, is_object_attribute
 
 REGION = "hyperviz_region"  # meta key of a call of a region: the names of its members
@@ -124,7 +126,9 @@ def _export(node: fx.Node, value: object, outputs: list[fx.Node]) -> object:
 
 
 def _call(graph: fx.Graph, region: ExtractedRegion, target: str, mapping: dict[fx.Node, object]) -> None:
-    call = graph.create_node("call_module", target, tuple(mapping[node] for node in region.inputs), {}, name=region.name)  # pyright: ignore
+    inputs: Any = tuple(mapping[node] for node in region.inputs)
+    handed = graph.create_node("call_function", hand_over, inputs, {}, name=f"{region.name}_inputs")
+    call = graph.create_node("call_module", target, (handed,), {}, name=region.name)
     call.meta[REGION] = tuple(node.name for node in region.members)
 
     def rebuild(place: object, value: object, name: str) -> object:

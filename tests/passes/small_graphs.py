@@ -8,6 +8,7 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from hyperviz.graph import copy_graph_module
+from hyperviz.graph.handing import hand_over
 from hyperviz.passes import CompiledGraph, InductorPass, PassConfig
 
 
@@ -25,9 +26,9 @@ def compiled(graph_module: fx.GraphModule, mode="regional", on_error="raise", pr
 
 
 def roles_in_order(graph: CompiledGraph) -> list[str]:
-    """Targets of everything but constants, in the order in which the compiled graph runs it; getitems left out."""
+    """Targets of all calls in the order in which the compiled graph runs them; what takes lists apart or puts them together left out."""
     return [
         str(node.target)
         for node in graph.graph_module.graph.nodes
-        if node.op in ("call_function", "call_method", "call_module") and node.target is not operator.getitem
+        if node.op in ("call_function", "call_method", "call_module") and node.target not in (operator.getitem, hand_over)
     ]

@@ -7,6 +7,8 @@ import torch
 from small_graphs import compiled, traced
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from hyperviz.measure.peak import peak_bytes
+
 
 def _same(run, graph, *inputs):
     mine = [tensor.clone() for tensor in inputs]
@@ -163,3 +165,22 @@ def test_running_statistics_are_updated_once_in_place(mode):
     graph = traced(program, *inputs)
     run = compiled(graph, mode)
     _same(run, graph, *inputs)
+
+
+def test_a_region_releases_its_inputs_as_soon_as_it_has_read_them():
+    """What only the region needs is gone before the region ends: without it, a sharded step held a tenth more at its peak."""
+
+    def program(x):
+        a = torch.sin(x)
+        b = torch.ops.aten.cumsum(a, 0)  # eager: makes the region's input
+        c = torch.mm(b, b)
+        return torch.mm(torch.mm(c, c), c)
+
+    graph = traced(program, torch.randn(256, 256))
+    run = compiled(graph, keep_eager=("aten.cumsum",))
+    flat = [torch.randn(256, 256)]
+    size = 256 * 256 * 4
+    run(*flat), graph(*flat)
+    eager = peak_bytes(lambda: graph(*flat), torch.device("cpu"))
+    assert eager == 3 * size
+    assert peak_bytes(lambda: run(*flat), torch.device("cpu")) <= eager
