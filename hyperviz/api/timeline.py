@@ -98,7 +98,7 @@ def _planned(program: Graph | CompiledGraph, config: PassConfig | None) -> tuple
     if config is None or config.inductor_mode == "off":
         return graph_module, None, f"{name}: eager"
     mode, strategy = config.inductor_mode, config.region_strategy
-    regions = find_regions(graph_module.graph, mode=mode, strategy=strategy, keep_eager=config.keep_eager)
+    regions = find_regions(graph_module.graph, mode=mode, strategy=strategy, keep_eager=config.keep_eager, limits=config.limits)
     return graph_module, regions, f"{name}: {mode}, {strategy}"
 
 
