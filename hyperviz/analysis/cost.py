@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from torch import fx
 from torch.fx.node import map_arg
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
 from hyperviz.graph.values import hinted, total_bytes
 
@@ -26,7 +27,8 @@ def hinted_flops(node: fx.Node) -> int | None:
 
 
 def _count(node: fx.Node) -> object:
-    formula = flop_registry.get(getattr(node.target, "_overloadpacket", node.target))
+    packet = getattr(node.target, "_overloadpacket", node.target)
+    formula = _CPU_ATTENTION.get(str(packet)) or flop_registry.get(packet)
     if formula is None or node.op != "call_function":
         return 0
     arguments = map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
@@ -34,6 +36,21 @@ def _count(node: fx.Node) -> object:
         return formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
     except (AttributeError, TypeError, ValueError, IndexError, AssertionError):  # a value is missing
         return None
+
+
+def _attention_forward(query: Any, key: Any, value: Any, *_: object, **__: object) -> object:
+    return sdpa_flop_count(query.shape, key.shape, value.shape)
+
+
+def _attention_backward(gradient: Any, query: Any, key: Any, value: Any, *_: object, **__: object) -> object:
+    return sdpa_backward_flop_count(gradient.shape, query.shape, key.shape, value.shape)
+
+
+# Torch has no entry for attention as it is traced on the CPU; what is counted is that of its counterparts on a GPU.
+_CPU_ATTENTION: dict[str, Callable[..., object]] = {
+    "aten._scaled_dot_product_flash_attention_for_cpu": _attention_forward,
+    "aten._scaled_dot_product_flash_attention_for_cpu_backward": _attention_backward,
+}
 
 
 def flops(nodes: Iterable[fx.Node]) -> int | None:

@@ -19,6 +19,8 @@ send, recv          1             S
 barrier             2 (n - 1)     0
 ==================  ============  =================
 
+A transfer to or from host memory takes its bytes at the rate of the device's own link.
+
 A ring over m nodes crosses m boundaries, so of the steps m - 1 (all_reduce, barrier: twice that) take the latency between nodes, as NCCL
 counts them; of NCCL's protocols the faster counts (``hyperviz.analysis.networks``). Each rank brings its own port to the boundary, and a
 library runs as many rings as there are ports; so the rate there is that of the ports of the group's ranks on one node together, but no
@@ -38,6 +40,7 @@ from hyperviz.snapshot import Collective, Kernel, Step
 
 _ROUNDS = {"all_reduce": 2, "barrier": 2}
 _ONE_TO_ONE = ("send", "recv", "send_recv")
+_TRANSFERS = ("offload", "reload")
 _WHOLE = ("broadcast", "reduce", *_ONE_TO_ONE)
 
 
@@ -70,6 +73,13 @@ def explain_collective(one: Collective, hardware: Hardware, ranks: Sequence[int]
     n = len(ranks) if ranks else one.num_ranks
     if one.payload_bytes is None:
         return None, f"the size of {one.launch} is not known"
+    if one.kind in _TRANSFERS:
+        host = hardware.host
+        return (
+            (one.payload_bytes / host.bytes_per_ms, "")
+            if host
+            else (None, f"no figures are known for the link of {hardware.title} to its host")
+        )
     if n is None:
         return None, f"how many ranks are in group {one.group!r} of {one.launch} is not known"
     if n == 1:  # a copy

@@ -27,6 +27,7 @@ class Hardware:
         num_per_node: devices that the inside link connects.
         inside: the link between devices of one node; None where it is not known.
         between: the link between nodes, for each device; None where it is not known.
+        host: the link to the host's memory; None where it is not known.
         sources: figure → where it stands.
         measured: whether the figures were measured here rather than stated by a vendor.
     """
@@ -39,6 +40,7 @@ class Hardware:
     num_per_node: int = 1
     inside: Network | None = None
     between: Network | None = None
+    host: Network | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     measured: bool = False
 
@@ -49,7 +51,8 @@ def _hopper(name: str, title: str, memory_gbs: float) -> Hardware:
     sheet = f"NVIDIA {title.split()[0]} datasheet, SXM"
     sources = {"tflops": f"{sheet}; Tensor Cores without sparsity", "memory_gbs": sheet, "launch_us": _GAP_SOURCE}
     sources |= {"num_per_node": f"NVIDIA DGX {title.split()[0]} datasheet: 8 GPUs, 8 ports of 400 Gb/s"}
-    return Hardware(name, title, tflops, memory_gbs, _GAP_US, 8, NETWORKS["nvlink4"], NETWORKS["infiniband-ndr"], sources)
+    links = NETWORKS["nvlink4"], NETWORKS["infiniband-ndr"], NETWORKS["pcie5-x16"]
+    return Hardware(name, title, tflops, memory_gbs, _GAP_US, 8, *links, sources)
 
 
 _A100 = Hardware(
@@ -61,6 +64,7 @@ _A100 = Hardware(
     8,
     NETWORKS["nvlink3"],
     NETWORKS["infiniband-hdr"],
+    NETWORKS["pcie4-x16"],
     {
         "tflops": "NVIDIA A100 datasheet; Tensor Cores without sparsity, float32 without TF32",
         "memory_gbs": "NVIDIA A100 datasheet, SXM 80 GB",
@@ -77,6 +81,7 @@ _MI300X = Hardware(
     8,
     NETWORKS["infinity-fabric-mi300x"],
     NETWORKS["infiniband-ndr"],
+    NETWORKS["pcie5-x16"],
     {
         "tflops": "AMD Instinct MI300X data sheet, matrix cores without sparsity",
         "memory_gbs": "AMD Instinct MI300X data sheet",

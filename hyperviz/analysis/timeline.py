@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from hyperviz.analysis.estimate import explain_collective, step_ms
 from hyperviz.analysis.hardware import Hardware
+from hyperviz.graph.transfers import HOST
 from hyperviz.snapshot import COMPUTE, Collective, CollectiveTime, MemoryPoint, Schedule, Span, Step, Timeline
 
 
@@ -196,10 +197,10 @@ class _Clock:
     def _span(self, flight: _Flight) -> Span:
         one = flight.one
         size = "unknown size" if one.payload_bytes is None else f"{one.payload_bytes / 1e6:.4g} MB"
-        ranks = "an unknown number of" if one.num_ranks is None else str(one.num_ranks)
+        ranks = "" if one.group == HOST else f" over {'an unknown number of' if one.num_ranks is None else one.num_ranks} ranks"
         bucket = f", bucket {one.bucket}" if one.bucket else ""
-        words = f"{one.kind} of {size} over {ranks} ranks{bucket}"
-        return Span(f"group {one.group}".strip(), one.launch, "communication", flight.start, flight.end, words)
+        lane = HOST if one.group == HOST else f"group {one.group}".strip()
+        return Span(lane, one.launch, "communication", flight.start, flight.end, f"{one.kind} of {size}{ranks}{bucket}")
 
 
 def _words(step: Step) -> str:

@@ -19,9 +19,24 @@ _WIDTH, _LEFT, _RIGHT, _TOP = 12.6, 1.75, 0.35, 0.62
 _TITLE, _LANE, _GAP, _MEMORY, _BETWEEN = 0.42, 0.44, 0.1, 0.85, 0.14
 _CHARACTER = 0.095
 """Inches that a small letter takes, to know what fits into a span."""
-_KINDS = {"all_gather": ("G", HUES[4]), "reduce_scatter": ("S", HUES[1]), "all_reduce": ("R", HUES[3]), "all_to_all": ("A", HUES[2])}
+_KINDS = {
+    "all_gather": ("G", HUES[4]),
+    "reduce_scatter": ("S", HUES[1]),
+    "all_reduce": ("R", HUES[3]),
+    "all_to_all": ("A", HUES[2]),
+    "offload": ("O", HUES[0]),
+    "reload": ("B", HUES[5]),
+}
 _OTHER = ("C", HUES[6])
-_WORDS = {"G": "G all-gather", "S": "S reduce-scatter", "R": "R all-reduce", "A": "A all-to-all", "C": "C other communication"}
+_WORDS = {
+    "G": "G all-gather",
+    "S": "S reduce-scatter",
+    "R": "R all-reduce",
+    "A": "A all-to-all",
+    "O": "O offload to host",
+    "B": "B back from host",
+    "C": "C other communication",
+}
 
 
 def plot_timeline(timelines: Timeline | Sequence[Timeline], *, theme: str = "light") -> Figure:

@@ -17,7 +17,8 @@ class Collective:
         waits: the nodes that wait for it, in execution order: one for each result of a coalesced collective, more where a result is
             waited for again; the launch itself where the operator is complete when it returns; empty where the graph never waits.
         kind: ``"all_gather"``, ``"reduce_scatter"``, ``"all_reduce"``, ``"all_to_all"``, ``"broadcast"``, ``"reduce"``, ``"gather"``,
-            ``"scatter"``, ``"send"``, ``"recv"``, ``"send_recv"`` or ``"barrier"``.
+            ``"scatter"``, ``"send"``, ``"recv"``, ``"send_recv"`` or ``"barrier"``; in a schedule also ``"offload"`` and ``"reload"``,
+            transfers to and from host memory.
         group: name of its process group; ``""`` where the graph does not say.
         num_ranks: how many ranks are in it, as the launch, another launch on the same group, or the group itself says; else None.
         payload_bytes: its size as nccl-tests counts it: the output of a gather, the input of everything else, with a symbolic size by
@@ -104,11 +105,12 @@ class LiveValue:
 class Schedule:
     """The order in which a graph works, communicates and holds memory; no hardware is assumed.
 
-    Memory is what the run itself allocates; inputs belong to the caller, live throughout, and are counted apart.
+    Memory is what the run itself allocates on the device; inputs belong to the caller, live throughout, and are counted apart.
 
     Attributes:
         steps: every call, in execution order.
-        collectives: in the order of launches, with the steps that compute between launch and first wait.
+        collectives: in the order of launches, with the steps that compute between launch and first wait; transfers to and from host
+            memory among them, with ``"host memory"`` for a group.
         input_bytes: bytes of the storages of inputs and constants; None where one is not known.
         peak_bytes: the largest ``live_bytes``; None where one is not known.
         least_peak_bytes: the largest ``least_bytes``; the peak of a compiled run lies between.

@@ -8,7 +8,7 @@ from hyperviz.snapshot.schedule import LiveValue
 
 SPAN_KINDS = ("compute", "communication", "exposed")
 COMPUTE = "compute"
-"""The name of the lane of compute; a process group's lane is called ``"group "`` and its name."""
+"""The name of the lane of compute; a process group's is called ``"group "`` and its name, that of transfers ``"host memory"``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Span:
     """Something that takes time on a lane.
 
     Attributes:
-        lane: ``COMPUTE``, or ``"group "`` and a process group's name.
+        lane: ``COMPUTE``, ``"group "`` and a process group's name, or ``"host memory"``.
         node: the node or region that it belongs to; for exposed time the wait at which compute stands still.
         kind: one of ``SPAN_KINDS``.
         start_ms: since the beginning of the step.
@@ -132,15 +132,18 @@ class Timeline:
         return "\n".join([head, *self.summary(), *table, *([f"and {more} more, exposed for less"] if more else []), *self.notes])
 
     def summary(self) -> list[str]:
-        """The totals, in two lines."""
+        """The totals, a line each for time, for memory, and for what is alive at its peak."""
         peak = _size(self.peak_bytes)
         if self.peak_bytes is not None and self.least_peak_bytes != self.peak_bytes:
             peak = f"between {_size(self.least_peak_bytes)} and {peak}"
         at = f" at {self.peak_node}" if self.peak_node else ""
+        alive = ", ".join(f"{value.node} {_size(value.num_bytes)}" for value in self.at_peak[:_VALUES])
+        more = f", and {len(self.at_peak) - _VALUES} more" if len(self.at_peak) > _VALUES else ""
         return [
             f"step {_time(self.total_ms)} · compute {_time(self.compute_ms)} · communication exposed {_time(self.exposed_ms)}, "
             f"hidden {_time(self.hidden_ms)}",
             f"memory peak {peak}{at}, besides inputs of {_size(self.input_bytes)}",
+            *([f"alive there: {alive}{more}"] if alive else []),
         ]
 
 
@@ -158,7 +161,7 @@ class Timelines:
         return "\n\n".join(map(str, self.timelines))
 
 
-_ROWS = 12
+_ROWS, _VALUES = 12, 5
 
 
 def _row(one: CollectiveTime) -> tuple[str, ...]:

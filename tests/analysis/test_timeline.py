@@ -11,11 +11,12 @@ import hyperviz as hv
 from hyperviz.analysis import Hardware, estimate_timeline, find_regions, hardware_named, schedule_of
 from hyperviz.analysis.networks import Network, Protocol
 from hyperviz.models import GPT, GPTConfig
-from hyperviz.snapshot import COMPUTE, Collective, Kernel, Schedule, Step, Timeline, from_json, to_json
+from hyperviz.snapshot import COMPUTE, Collective, Kernel, LiveValue, Schedule, Step, Timeline, from_json, to_json
 
 LINK = Network(8, "", (Protocol(0, 0),))  # 1 MB a millisecond
 SLOW = Hardware("slow", "Slow", {}, 1e-3, 0.0, 8, LINK, LINK)  # 1 kB a millisecond
 MB = 10**6
+ALIVE = tuple(LiveValue(f"v{index}", MB) for index in range(7))
 
 
 def work(name, ms):
@@ -113,12 +114,13 @@ def test_a_group_that_no_longer_exists_is_named():
 
 
 def test_the_twin_in_words():
-    schedule = Schedule((launch("g"), work("a", 3), wait("w")), (gather("g", 5),), 2 * MB, 4 * MB, 3 * MB, "a", notes=("a fact",))
+    schedule = Schedule((launch("g"), work("a", 3), wait("w")), (gather("g", 5),), 2 * MB, 4 * MB, 3 * MB, "a", ALIVE, ("a fact",))
     timeline = estimate_timeline(schedule, SLOW, title="two steps")
     assert str(timeline).split("\n") == [
         "two steps — estimated for Slow",
         "step 5 ms · compute 3 ms · communication exposed 2 ms, hidden 3 ms",
         "memory peak between 3 MB and 4 MB at a, besides inputs of 2 MB",
+        "alive there: v0 1 MB, v1 1 MB, v2 1 MB, v3 1 MB, v4 1 MB, and 2 more",
         "collective  kind        group  payload  takes  hidden  exposed",
         "g           all_gather  0      10 MB    5 ms   3 ms    2 ms",
         "an estimate: work at the vendor's peak rates, collectives as rings with NCCL's latencies",

@@ -120,5 +120,5 @@ def _read(saved: Saved, back: fx.Node, editor: Editor) -> None:
         for source in reader.all_input_nodes:
             if source in family:
                 reader.replace_input_with(source, again(source))
-        if memory_of(reader) == memory_of(saved.base):
+        if (memory := memory_of(reader)) is not None and memory == memory_of(saved.base):
             reader.meta["val"] = editor.value(reader)
