@@ -66,7 +66,10 @@ class Picture:
         return render.text(self.drawable) if isinstance(self.drawable, Plan) else str(self.drawable)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        picture = render.svg(self.drawable, still=True) if isinstance(self.drawable, Plan) else self.data("svg").decode()
+        if isinstance(self.drawable, Plan):
+            picture = render.svg(self.drawable, still=True)
+        else:  # a figure has a width of its own, which a page may not have
+            picture = self.data("svg").decode().replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
         return {"image/svg+xml": picture, "text/plain": repr(self)}
 
 
