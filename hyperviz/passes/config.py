@@ -43,7 +43,8 @@ class PassConfig:
         fsdp_wrap: modules whose parameters are sharded, those of one module gathered together: names, or globs in which ``*`` stands
             for one level and ``**`` for any number. A parameter belongs to the innermost; ``""``, and nothing, is the model itself.
         fsdp_group: name of the process group to shard over; empty for all ranks.
-        reshard_after_forward: whether gathered parameters are freed after the forward, and gathered again in the backward.
+        reshard_after_forward: whether gathered parameters are freed after the forward, and gathered again in the backward; one that the
+            backward reads before any other is kept.
         bucket_enabled: whether the collectives of one module are merged.
         bucket_bytes: the most that one bucket holds, in bytes of whole parameters or gradients; a parameter that is larger has one to
             itself. None for no limit: a bucket for each module, phase and dtype.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.distributed as dist
-from sharded_work import WRAPPED, Watch, fit, gpt, my_part, numbers, primes, text, train_plainly, train_sharded
+from sharded_work import WRAPPED, Watch, eager_order, fit, gpt, my_part, numbers, primes, text, train_plainly, train_sharded
 from torch.distributed.fsdp import fully_shard
 
 import hyperviz as hv
 from hyperviz.models import gpt_step
 from hyperviz.passes.agreement import steps_of
+from hyperviz.passes.fsdp import shard_plan_of
 
 BUCKETS = WRAPPED.replace(bucket_enabled=True)
 OVERLAPPED = BUCKETS.replace(enable_overlap=True, prefetch_buckets=2)
@@ -24,8 +27,8 @@ VARIANTS = {
 }
 
 
-def one_step(model, train_fn, batch, config):
-    sharded = hv.apply_passes(hv.trace(model, train_fn, batch), config, model=model)
+def one_step(joint, model, batch, config):
+    sharded = hv.apply_passes(joint, config, model=model)
     return sharded.run(*sharded.flat_inputs(model, batch)), sharded
 
 
@@ -49,11 +52,14 @@ def everywhere(mine):
 
 def return_the_same():
     """Loss and gradients of one step, bit for bit those without buckets and overlap; and whether all ranks communicate alike."""
-    batch, result = my_part(text(1)[0]), {}
+    batch, plain, result = my_part(text(1)[0]), {}, {}
+    joint = hv.trace(gpt(), gpt_step, batch)
     for name, config in VARIANTS.items():
-        plain, _ = one_step(gpt(), gpt_step, batch, config.replace(bucket_enabled=False, enable_overlap=False))
-        mine, sharded = one_step(gpt(), gpt_step, batch, config)
-        result[name] = (same(plain, mine), everywhere(order_of(sharded)))
+        without = (config.fsdp_wrap, config.reshard_after_forward)
+        if without not in plain:
+            plain[without], _ = one_step(joint, gpt(), batch, WRAPPED.replace(fsdp_wrap=without[0], reshard_after_forward=without[1]))
+        mine, sharded = one_step(joint, gpt(), batch, config)
+        result[name] = (same(plain[without], mine), everywhere(order_of(sharded)))
     return result
 
 
@@ -75,14 +81,17 @@ def train_alike(steps=20):
 def watch_memory():
     """Bytes of whole parameters, gathered or copied out of a bucket, when the backward begins, and at most before."""
     batch, result = my_part(text(1)[0]), {}
+    joint = hv.trace(gpt(num_layers=6, width=64), gpt_step, batch)
     for name, reshard in (("resharded", True), ("kept", False)):
         model = gpt(num_layers=6, width=64)
         config = BUCKETS.replace(reshard_after_forward=reshard, enable_overlap=True)
-        _, sharded = one_step(model, gpt_step, batch, config)
+        sharded = hv.apply_passes(joint, config, model=model)
         watch = WatchBuckets(sharded.graph_module)
         with torch.no_grad():
             watch.run(*sharded.flat_inputs(model, batch))
-        result[name] = {"most": watch.most, "middle": watch.middle}
+        plan = shard_plan_of(sharded)
+        whole = sum(4 * math.prod(plan.layouts[fqn].gathered_shape) for fqn in plan.kept)
+        result[name] = {"most": watch.most, "middle": watch.middle, "whole": whole}
     return result
 
 
@@ -104,7 +113,11 @@ def compile_regions():
     sharded = hv.apply_passes(hv.trace(model, fit, batch), config, model=model)
     compiled = hv.compile(sharded, config)
     equality = hv.compare(sharded, compiled, sharded.flat_inputs(model, batch))
-    return {"verdict": equality.verdict, "order": order_of(compiled) == order_of(sharded), "regions": len(compiled.plan.regions)}
+    return {
+        "verdict": equality.verdict,
+        "order": eager_order(compiled.graph_module) == eager_order(sharded.graph_module),
+        "regions": len(compiled.plan.regions),
+    }
 
 
 def on_two():

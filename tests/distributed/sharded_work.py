@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import torch
 import torch.distributed as dist
@@ -171,7 +172,10 @@ def watch_memory():
         with torch.no_grad():
             watch.run(*flat)
         sharded.run(*flat)
-        result[name] = {"most": watch.most, "middle": watch.middle, "peak": peak_bytes(lambda: sharded.run(*flat), torch.device("cpu"))}  # noqa: B023
+        plan = shard_plan_of(sharded)
+        whole = sum(4 * math.prod(plan.layouts[fqn].gathered_shape) for fqn in plan.kept)
+        peak = peak_bytes(lambda: sharded.run(*flat), torch.device("cpu"))  # noqa: B023
+        result[name] = {"most": watch.most, "middle": watch.middle, "whole": whole, "peak": peak}
     return result
 
 

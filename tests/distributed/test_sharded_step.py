@@ -37,7 +37,8 @@ def test_sizes_that_divide_by_nothing_train_to_the_same_losses():
 def test_gathered_storages_are_released_in_the_middle_of_the_step():
     for rank in launch(work.watch_memory, 2):
         resharded, kept = rank["resharded"], rank["kept"]
-        assert resharded["middle"] == 0 and resharded["most"] > 0
+        # The tied embedding, which the backward reads first, is whole still; nothing else is.
+        assert resharded["middle"] == resharded["whole"] > 0 and resharded["most"] > 0
         assert kept["middle"] == kept["most"] > 3 * resharded["most"]
         assert resharded["peak"] < kept["peak"]
 

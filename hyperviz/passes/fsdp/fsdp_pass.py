@@ -20,7 +20,7 @@ from hyperviz.passes.fsdp.group import ShardGroup, real_group
 from hyperviz.passes.fsdp.layout import ShardLayout
 from hyperviz.passes.fsdp.plan import KEY, ShardPlan
 from hyperviz.passes.fsdp.reductions import Gradient, reduce_together
-from hyperviz.passes.fsdp.uses import find_uses, find_writers
+from hyperviz.passes.fsdp.uses import find_uses, find_writers, used_again_at_once
 from hyperviz.passes.fsdp.wrapping import units_of
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,8 @@ class FSDPPass(GraphPass):
                         first use; freed behind       use in the backward
                         its last in the forward
 
-    Without it the first gather serves both phases and nothing is freed. Gathers write into buffers of their own
+    Without it the first gather serves both phases and nothing is freed; nor is, with it, a parameter that the backward reads before any
+    other parameter is read, as that of the last layer: it would be gathered again at once. Gathers write into buffers of their own
     (``_c10d_functional.all_gather_into_tensor_out``). Where rows do not divide, shards are padded with zeros, which views cut
     off after the gather, and zeros are appended to the gradient. A parameter outside every wrapped module stays whole on every
     rank, and its gradient is all-reduced. Where a group is smaller than the world, shards' gradients are all-reduced over the
@@ -119,12 +120,14 @@ def _shard(
     parameters = _cut(graph_module.graph, state, units, group, editor)
     num_gathers = num_frees = 0
     by_unit = _grouped(parameters)
+    uses = {parameter.fqn: parameter.uses for parameter in parameters}
+    kept = used_again_at_once(uses, graph_module.graph) if resharded else []
     for members in by_unit.values():
-        gathers, frees = gather_unit(members, resharded, group, editor)
+        gathers, frees = gather_unit(members, resharded, kept, group, editor)
         num_gathers, num_frees = num_gathers + gathers, num_frees + frees
     num_scattered, num_reduced = _reduce(by_unit, state, group, editor)
     layouts = {parameter.fqn: parameter.layout for parameter in parameters}
-    return ShardPlan(group, layouts, units, resharded), (num_gathers, num_frees, num_scattered, num_reduced)
+    return ShardPlan(group, layouts, units, resharded, tuple(kept)), (num_gathers, num_frees, num_scattered, num_reduced)
 
 
 def _cut(graph: fx.Graph, state: _State, units: dict[str, str], group: ShardGroup, editor: Editor) -> list[Parameter]:

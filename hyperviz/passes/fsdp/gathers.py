@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,17 @@ class Gathered:
     whole: fx.Node
 
 
-def gather_unit(parameters: Sequence[Parameter], resharded: bool, group: ShardGroup, editor: Editor) -> tuple[int, int]:
+def gather_unit(
+    parameters: Sequence[Parameter], resharded: bool, kept: Container[str], group: ShardGroup, editor: Editor
+) -> tuple[int, int]:
     """Makes the parameters of one wrapped module whole before their first use and, if resharded, again in the backward.
+
+    Args:
+        parameters: of the module.
+        resharded: whether they are freed after the forward.
+        kept: names of those that are not, all the same.
+        group: the ranks that share them.
+        editor: of the graph.
 
     Returns:
         How many gathers and how many frees were inserted.
@@ -75,7 +84,7 @@ def gather_unit(parameters: Sequence[Parameter], resharded: bool, group: ShardGr
         gathered = _gather(once, start, phase, {}, group, editor)
         num_gathers += len(gathered)
     if resharded:
-        again = [parameter for parameter in parameters if parameter.uses.backward]
+        again = [parameter for parameter in parameters if parameter.uses.backward and parameter.fqn not in kept]
         if again:
             twins = {fqn: parts.launch.name for fqn, parts in gathered.items()}
             start = min(parameter.uses.backward[0] for parameter in again)
@@ -84,8 +93,9 @@ def gather_unit(parameters: Sequence[Parameter], resharded: bool, group: ShardGr
             num_gathers += len(again)
     for parameter in once:
         _use(parameter, gathered[parameter.fqn], editor)
-    if resharded and once:
-        num_frees = _free(once, gathered, editor)
+    freed = [parameter for parameter in once if parameter.fqn not in kept]
+    if resharded and freed:
+        num_frees = _free(freed, gathered, editor)
     return num_gathers, num_frees
 
 

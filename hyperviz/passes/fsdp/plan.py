@@ -22,17 +22,24 @@ class ShardPlan:
         layouts: sharded parameter → how it is cut; the others are replicated.
         units: sharded parameter → the wrapped module that it is gathered with.
         reshard_after_forward: whether it is gathered twice.
+        kept: the parameters that are gathered once even so, because the backward reads them before any other.
     """
 
     group: ShardGroup
     layouts: Mapping[str, ShardLayout]
     units: Mapping[str, str]
     reshard_after_forward: bool
+    kept: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         replicas = f", {self.group.num_replicas} replicas" if self.group.num_replicas > 1 else ""
         when = "gathered in the forward and again in the backward" if self.reshard_after_forward else "gathered once"
-        return f"{len(self.layouts)} parameters sharded over {self.group.degree} ranks{replicas}, {when}"
+        kept = f", but for {_listed(self.kept)}, read by the backward before any other" if self.kept else ""
+        return f"{len(self.layouts)} parameters sharded over {self.group.degree} ranks{replicas}, {when}{kept}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more"
 
 
 def shard_plan_of(sharded: object) -> ShardPlan:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -47,6 +48,24 @@ def find_uses(parameter: fx.Node, fqn: str, memory: Memory, writers: dict[fx.Nod
         forward=tuple(node for node in memory.touching(parameter) if node.op != "placeholder" and is_forward(node)),
         backward=tuple(node for node in readers if not is_forward(node)),
     )
+
+
+def used_again_at_once(uses: Mapping[str, Uses], graph: fx.Graph) -> list[str]:
+    """The parameters between whose last use in the forward and first in the backward nothing reads another parameter.
+
+    Args:
+        uses: parameter → its uses, for every parameter that is sharded.
+        graph: that they are in.
+    """
+    position = {node: index for index, node in enumerate(graph.nodes)}
+    places = sorted(position[node] for one in uses.values() for node in (*one.forward, *one.backward))
+    found = []
+    for fqn, one in uses.items():
+        if one.forward and one.backward:
+            last, first = position[one.forward[-1]], position[one.backward[0]]
+            if bisect_right(places, last) == bisect_left(places, first):
+                found.append(fqn)
+    return found
 
 
 def find_writers(graph: fx.Graph, memory: Memory) -> dict[fx.Node, fx.Node]:
