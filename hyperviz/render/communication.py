@@ -71,7 +71,7 @@ def communication(plan: Plan) -> list[CommunicationRow]:
     launch or behind the wait.
     """
     nodes = plan.graph.by_name()
-    order = {name: index for index, name in enumerate(getattr(plan, "order", ()) or nodes)}
+    order = {name: index for index, name in enumerate(plan.order or nodes)}
     spans = {region.name: _span([order[name] for name in region.nodes]) for region in plan.regions}
     span_of = {name: spans[region.name] for name, region in plan.region_of().items()}
     launches = {one.launch for one in plan.graph.collectives}

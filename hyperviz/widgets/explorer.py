@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import ipywidgets as widgets
@@ -24,6 +25,7 @@ from hyperviz.widgets.units import count, seconds
 from hyperviz.widgets.worker import Worker
 
 _Result = TypeVar("_Result")
+SLOW_S = 0.7
 
 
 class Explorer(widgets.VBox):
@@ -162,7 +164,8 @@ class Explorer(widgets.VBox):
             before, old = self._knobs, self.plan
             self._knobs = knobs
             try:
-                self.view.plan = self._planned(knobs)
+                with self._shown_if_slow("planning"):
+                    self.view.plan = self._planned(knobs)
             except Exception as error:  # anything a planner raises is shown; the explorer stays as it was
                 self._knobs = before
                 self._fail("This cannot be planned", error)
@@ -174,6 +177,21 @@ class Explorer(widgets.VBox):
             self._editor.show(self._knobs.settings)
             self._refresh()
             self.view.still.update(self.plan, self._caption())
+
+    @contextlib.contextmanager
+    def _shown_if_slow(self, what: str) -> Iterator[None]:
+        """Says that something goes on, once it has taken as long as makes a person wonder; a compile that runs says so itself."""
+        if self.busy:
+            yield
+            return
+        saying = threading.Timer(SLOW_S, self._progress.begin, (what,))
+        saying.start()
+        try:
+            yield
+        finally:
+            saying.cancel()
+            saying.join()
+            self._progress.end()
 
     def _planned(self, knobs: Knobs) -> Plan:
         """What real ranks have compiled under these knobs, if they have; else what would be compiled."""

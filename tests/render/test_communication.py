@@ -111,3 +111,13 @@ def test_the_report_has_the_table(plan):
         assert words in section
     silent = replace(plan, graph=replace(plan.graph, collectives=()))
     assert 'id="communication"' not in html({"regional": silent})
+
+
+def test_where_the_plan_knows_when_a_region_runs_that_decides(plan):
+    fused = replace(plan, regions=(Region("region_0", ("relu", "mm"), "forward"),))
+    names = [node.name for node in plan.graph.nodes if node.name not in ("relu", "mm", "wait")]
+    at = names.index("gather") + 1
+    inside = (*names[:at], "relu", "mm", "wait", *names[at:])
+    behind = (*names[:at], "wait", "relu", "mm", *names[at:])
+    assert communication(replace(fused, order=inside))[0].window == "kept"
+    assert communication(replace(fused, order=behind))[0].window == "lost"

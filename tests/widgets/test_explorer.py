@@ -1,6 +1,7 @@
 """The explorer on a hand-made backend: knobs, compile, stop, errors, and what is stale."""
 
 import dataclasses
+import threading
 
 import pytest
 from hand_made import HOSTILE, HandMadeBackend
@@ -190,6 +191,18 @@ def test_settings_are_listed_when_their_tab_is_opened(explore):
     assert "settings" not in explorer._backend.calls
     explorer._tabs.bring("Settings")
     assert explorer._backend.calls[-1] == "settings"
+
+
+def test_a_plan_that_takes_long_shows_that_something_goes_on(explore, monkeypatch):
+    explorer = explore()
+    planned, shown = explorer._backend.plan, threading.Event()
+    monkeypatch.setattr("hyperviz.widgets.explorer.SLOW_S", 0.01)
+    begin = explorer._progress.begin
+    explorer._progress.begin = lambda what: (begin(what), shown.set())
+    monkeypatch.setattr(explorer._backend, "plan", lambda knobs: shown.wait(30) and planned(knobs))
+    explorer.mode = "regional"
+    assert shown.is_set() and explorer.plan.mode == "regional"
+    assert explorer._progress.value == ""
 
 
 def test_what_was_not_run_says_so_above_everything_and_asks_for_no_compile(explore):
