@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("plan_vs_compile", "picture_vs_dot", "overhead")
+BENCHMARKS = ("plan_vs_compile", "picture_vs_dot", "overhead", "regions", "sharded_step")
 
 
 def main() -> int:
