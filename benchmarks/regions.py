@@ -116,7 +116,7 @@ def compile_vs_ids() -> int:
     return record(
         Result(
             name="compile_vs_ids",
-            what=f"compiling a sharded {DEPTHS[-1]}-layer GPT step through regional_inductor, an id for every run, over hyperviz, caches warm",
+            what=f"compiling a sharded {DEPTHS[-1]}-layer step through regional_inductor, an id for every run, over hyperviz, caches warm",
             target="at least 4x",
             reached=statistics.median(ratios) >= 4,
             ratios=ratios,
