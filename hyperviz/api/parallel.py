@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch import fx, nn
@@ -25,7 +25,7 @@ def apply_passes(joint: Graph, config: PassConfig, *, model: nn.Module | None = 
     they will communicate.
 
     Args:
-        joint: what ``hv.trace`` returned; left as it is. One that these passes have been through comes back as it is.
+        joint: what ``hv.trace`` returned; left as it is. A pass that it has been through does not run again.
         config: the parallel fields are read.
         model: its parameters become this rank's shards in place. Left out, and on a fake world, no model is touched.
 
@@ -52,8 +52,10 @@ def apply_passes(joint: Graph, config: PassConfig, *, model: nn.Module | None = 
 
 def parallelised(joint: Graph, config: PassConfig, module_names: Any = ()) -> Graph:
     """The graph after the parallel passes that a config asks for; the same object where there is nothing to do, or it is done."""
-    pipeline, original = PassPipeline.parallel(config), graph_module_of(joint)
-    if not pipeline.passes or _DONE in original.meta:
+    original = graph_module_of(joint)
+    done: tuple[str, ...] = original.meta.get(_DONE, ())
+    passes = tuple(graph_pass for graph_pass in PassPipeline.parallel(config).passes if graph_pass.name not in done)
+    if not passes:
         return joint
     graph_module = copy_graph_module(original)
     context: dict[str, Any] = {"module_names": module_names}
@@ -61,18 +63,18 @@ def parallelised(joint: Graph, config: PassConfig, module_names: Any = ()) -> Gr
         context |= {"state_fqns": joint.state_fqns, "state_is_param": joint.state_is_param}
     if (world := world_of(joint)) and config.fsdp_enabled:
         context["shard_group"] = fake_group(config, world.size, world.rank)
-    pipeline.run(graph_module, config, **context)
-    graph_module.meta[_DONE] = tuple(graph_pass.name for graph_pass in pipeline.passes)
-    return with_graph(joint, graph_module, *_sentences(graph_module))
+    PassPipeline(passes).run(graph_module, config, **context)
+    names = tuple(graph_pass.name for graph_pass in passes)
+    graph_module.meta[_DONE] = (*done, *names)
+    return with_graph(joint, graph_module, *_sentences(graph_module, names))
 
 
-def _sentences(graph_module: fx.GraphModule) -> Iterator[str]:
+def _sentences(graph_module: fx.GraphModule, names: Iterable[str]) -> Iterator[str]:
     """What each pass did, for every picture of the graph to say."""
-    if plan := graph_module.meta.get(KEY):
-        yield str(plan)
-    for key in ("buckets", "overlap", "offload"):
-        if result := graph_module.meta.get(key):
-            yield result.sentence
+    keys = {"fsdp": KEY, "bucket": "buckets"}
+    for name in names:
+        if result := graph_module.meta.get(keys.get(name, name)):
+            yield getattr(result, "sentence", str(result))
 
 
 def runnable(joint: Graph) -> Graph:

@@ -11,6 +11,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 import hyperviz as hv
 from hyperviz.graph.kinds import is_work
+from hyperviz.graph.values import tensors_of
 from hyperviz.passes import OffloadPass, PassPipeline
 from hyperviz.passes.offload import transfer
 
@@ -83,6 +84,9 @@ def test_each_value_leaves_behind_its_last_use_and_is_back_before_its_first(offl
         assert max(place[user] for user in users if user not in (value.offload, value.freed)) < place[value.offload]
         assert nodes[value.freed].args == (nodes[value.offload], base)
         assert all(place[user.name] > place[value.back] for user in nodes[value.back].users) and nodes[value.back].users
+        memory = StorageWeakRef(base.meta["val"].untyped_storage())
+        late = [tensor for node in graph.nodes if node.meta.get("phase") == "backward" for tensor in tensors_of(node.meta.get("val"))]
+        assert not any(StorageWeakRef(tensor.untyped_storage()) == memory for tensor in late)
     assert len(_ao(offloaded, "offload")) == len(_ao(offloaded, "reload")) == 5 and len(_ao(offloaded, "wait_tensor")) == 10
 
 

@@ -146,6 +146,17 @@ def test_a_second_run_changes_nothing_even_if_it_knows_nothing_of_the_first():
         assert [node.name for node in moved.graph.nodes] == order and not moved.meta["overlap"].moves
 
 
+def test_a_graph_that_was_sharded_before_is_overlapped_when_that_is_asked_for():
+    sharded = _sharded()
+    config = ON.replace(fsdp_enabled=True, fsdp_wrap=("blocks.*",))
+    later = hv.apply_passes(sharded, config)
+    assert later.graph_module.code == _sharded(enable_overlap=True).graph_module.code
+    assert later.notes == (*sharded.notes, later.graph_module.meta["overlap"].sentence) and "overlap" not in sharded.graph_module.meta
+    assert hv.apply_passes(later, config) is later
+    with pytest.raises(ValueError, match="bucket_enabled must be set before the graph goes through OverlapPass"):
+        hv.apply_passes(later, config.replace(bucket_enabled=True))
+
+
 def test_without_the_wish_and_without_collectives_a_graph_stays_as_it_is():
     joint = hv.trace(Deep(), lambda model, x: model(x).sum(), {"x": torch.ones(2, 4)})
     code = joint.graph_module.code

@@ -120,5 +120,14 @@ def _read(saved: Saved, back: fx.Node, editor: Editor) -> None:
         for source in reader.all_input_nodes:
             if source in family:
                 reader.replace_input_with(source, again(source))
-        if (memory := memory_of(reader)) is not None and memory == memory_of(saved.base):
-            reader.meta["val"] = editor.value(reader)
+    _share(saved, editor)
+
+
+def _share(saved: Saved, editor: Editor) -> None:
+    """Lets the views that the backward makes itself share memory with what came back, in their fake values too."""
+    before, waiting = memory_of(saved.base), list(reversed(saved.backward))
+    while waiting:
+        node = waiting.pop()
+        if node.op != "output" and before is not None and memory_of(node) == before:
+            node.meta["val"] = editor.value(node)
+            waiting += sorted(node.users, reverse=True)
