@@ -7,6 +7,7 @@ runs. A wait holds compute up until its collective is done. Groups do not share 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -190,9 +191,14 @@ class _Clock:
         one, duration, hidden = flight.one, flight.duration, None
         exposed = flight.exposed if one.waits else None
         if duration is not None and exposed is not None and flight.end is not None:
-            stood = sum(max(0.0, min(end, flight.end) - max(start, flight.start)) for start, end in self.standing)
-            hidden = min(duration, max(0.0, flight.end - flight.start - stood))
+            hidden = min(duration, max(0.0, flight.end - flight.start - self._stood(flight.start, flight.end)))
         return CollectiveTime(one.launch, one.kind, one.group, one.bucket, one.payload_bytes, duration, hidden, exposed)
+
+    def _stood(self, start: float, end: float) -> float:
+        """How long compute stood still between two moments; it does so at one wait after another."""
+        first = bisect_right(self.standing, start, key=lambda stretch: stretch[1])
+        last = bisect_left(self.standing, end, key=lambda stretch: stretch[0])
+        return sum(min(until, end) - max(since, start) for since, until in self.standing[first:last])
 
     def _span(self, flight: _Flight) -> Span:
         one = flight.one

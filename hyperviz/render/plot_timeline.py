@@ -11,32 +11,13 @@ from matplotlib.patches import Rectangle
 
 from hyperviz.render.labels import cut
 from hyperviz.render.numbers import duration, scaled
-from hyperviz.render.palette import HUES, Theme, mix, paint, paint_index
+from hyperviz.render.palette import Theme, mix
 from hyperviz.render.plot_style import axes_of, foot, head, quiet, say, theme_named
-from hyperviz.snapshot import Span, Timeline
+from hyperviz.render.timeline_lanes import HATCH, draw_lane, look_of_kind, look_of_standing, standing_of
+from hyperviz.snapshot import Timeline
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 12.6, 1.75, 0.35, 0.62
 _TITLE, _LANE, _GAP, _MEMORY, _BETWEEN = 0.42, 0.44, 0.1, 0.85, 0.14
-_CHARACTER = 0.095
-"""Inches that a small letter takes, to know what fits into a span."""
-_KINDS = {
-    "all_gather": ("G", HUES[4]),
-    "reduce_scatter": ("S", HUES[1]),
-    "all_reduce": ("R", HUES[3]),
-    "all_to_all": ("A", HUES[2]),
-    "offload": ("O", HUES[0]),
-    "reload": ("B", HUES[5]),
-}
-_OTHER = ("C", HUES[6])
-_WORDS = {
-    "G": "G all-gather",
-    "S": "S reduce-scatter",
-    "R": "R all-reduce",
-    "A": "A all-to-all",
-    "O": "O offload to host",
-    "B": "B back from host",
-    "C": "C other communication",
-}
 
 
 def plot_timeline(timelines: Timeline | Sequence[Timeline], *, theme: str = "light") -> Figure:
@@ -110,9 +91,10 @@ def _draw(figure: Figure, bottom: float, timeline: Timeline, reach: float, top: 
     upper.set_ylim(len(lanes), 0)
     per_inch = reach * 1.01 / width
     place = {"transform": upper.get_yaxis_transform(), "ha": "right", "va": "center"}
+    kinds, standing = {one.launch: one.kind for one in timeline.collectives}, standing_of(timeline)
     for row, lane in enumerate(lanes):
         say(upper, -0.012, row + 0.5, cut(lane, 20), theme.ink, 9.5, **place)
-        _draw_lane(upper, row, timeline, lane, per_inch, theme)
+        draw_lane(upper, row, [span for span in timeline.spans if span.lane == lane], kinds, standing, per_inch, theme)
     _draw_title(upper, timeline, with_label, theme)
     _draw_memory(lower, timeline, top, theme)
 
@@ -125,70 +107,6 @@ def _draw_title(axes: Axes, timeline: Timeline, with_label: bool, theme: Theme) 
     say(axes, 1.0, 1.04, words, theme.ink, 10, ha="right", **over)
 
 
-def _draw_lane(axes: Axes, row: int, timeline: Timeline, lane: str, per_inch: float, theme: Theme) -> None:
-    kinds = {one.launch: one.kind for one in timeline.collectives}
-    standing = [(span.start_ms, span.end_ms) for span in timeline.spans if span.kind == "exposed" and span.end_ms is not None]
-    for span in timeline.spans:
-        if span.lane != lane:
-            continue
-        fill, edge, label = _look(span, kinds, theme)
-        if span.end_ms is None:
-            say(axes, span.start_ms, row + 0.5, "?", theme.alarm, 11, weight="bold", ha="left", va="center")
-            continue
-        _bar(axes, row, span.start_ms, span.end_ms, fill, edge, theme.alarm if span.kind == "exposed" else None, per_inch)
-        if span.kind == "communication":
-            _hatch_exposed(axes, row, span, standing, per_inch, theme)
-        room = int((span.end_ms - span.start_ms) / per_inch / _CHARACTER)
-        if words := _fitting(label, room):
-            _label(axes, (span.start_ms + span.end_ms) / 2, row, words, theme, _is_exposed(span, standing))
-
-
-def _hatch_exposed(axes: Axes, row: int, span: Span, standing: Sequence[tuple[float, float]], per_inch: float, theme: Theme) -> None:
-    """The part of a collective during which compute stands still."""
-    for start, end in standing:
-        first, last = max(start, span.start_ms), min(end, span.end_ms or 0.0)
-        if last > first:
-            _bar(axes, row, first, last, "none", "none", theme.alarm, per_inch)
-
-
-def _label(axes: Axes, x: float, row: int, words: str, theme: Theme, striped: bool) -> None:
-    # Words on stripes are not read: they get a ground of their own.
-    ground = {"facecolor": theme.paper, "edgecolor": "none", "boxstyle": "round,pad=0.12", "alpha": 0.85} if striped else None
-    say(axes, x, row + 0.5, words, theme.ink, 8, ha="center", va="center", bbox=ground, clip_on=True)
-
-
-def _is_exposed(span: Span, standing: Sequence[tuple[float, float]]) -> bool:
-    middle = (span.start_ms + (span.end_ms or span.start_ms)) / 2
-    return span.kind == "communication" and any(start <= middle <= end for start, end in standing)
-
-
-def _bar(axes: Axes, row: int, start: float, end: float, fill: str, edge: str, hatch: str | None, per_inch: float) -> None:
-    outline = 0.6 if (end - start) / per_inch > 0.04 else 0.0
-    style = {"facecolor": fill, "edgecolor": hatch or edge, "linewidth": 0.0 if hatch else outline, "hatch": "/////" if hatch else None}
-    axes.add_patch(Rectangle((start, row + 0.1), end - start, 0.8, **style))  # pyright: ignore[reportArgumentType]
-
-
-def _look(span: Span, kinds: dict[str, str], theme: Theme) -> tuple[str, str, str]:
-    """Fill, outline and label of a span."""
-    if span.kind == "exposed":
-        return mix(theme.alarm, theme.paper, 0.12), theme.alarm, ""
-    if span.kind == "communication":
-        letter, hue = _KINDS.get(kinds.get(span.node, ""), _OTHER)
-        return mix(hue, theme.paper, 0.55), mix(hue, theme.ink, 0.7), letter
-    number = span.node.removeprefix("region_")
-    if number != span.node and number.isdecimal():
-        colors = paint(paint_index(int(number)), theme)
-        return colors.fill, colors.line, number
-    return mix(theme.faint, theme.paper, 0.5), theme.faint, span.node
-
-
-def _fitting(label: str, room: int) -> str:
-    """The label if it fits, else as much of a long one as says something, else nothing."""
-    if len(label) <= room:
-        return label
-    return cut(label, room) if room >= 6 else ""
-
-
 def _draw_memory(axes: Axes, timeline: Timeline, top: int, theme: Theme) -> None:
     axes.set_ylim(0, top * 1.25)
     place = {"transform": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
@@ -197,17 +115,8 @@ def _draw_memory(axes: Axes, timeline: Timeline, top: int, theme: Theme) -> None
     say(axes, -0.012, top * 0.34, f"besides {besides}", quiet(theme), 7.5, **place)
     known = [point for point in timeline.memory if point.live_bytes is not None and point.least_bytes is not None]
     if len(known) < len(timeline.memory) or not known:
-        say(
-            axes,
-            0.5,
-            0.5,
-            "unknown" if timeline.memory else "nothing",
-            quiet(theme),
-            10,
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-        )
+        middle = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+        say(axes, 0.5, 0.5, "unknown" if timeline.memory else "nothing", quiet(theme), 10, **middle)
         return
     times = [*(point.at_ms for point in known), _end(timeline)]
     most, least = [point.live_bytes or 0 for point in known], [point.least_bytes or 0 for point in known]
@@ -242,16 +151,15 @@ def _mark_peak(axes: Axes, timeline: Timeline, times: Sequence[float], most: Seq
 
 def _legend(figure: Figure, timelines: Sequence[Timeline], theme: Theme) -> None:
     """What the signs mean that are in this picture, at the upper right corner."""
-    kinds = [one.kind for timeline in timelines for one in timeline.collectives]
-    letters = dict.fromkeys(_KINDS.get(kind, _OTHER) for kind in kinds)
-    width, y = figure.get_figwidth(), 1 - 0.32 / figure.get_figheight()
-    entries = [(mix(hue, theme.paper, 0.55), mix(hue, theme.ink, 0.7), False, _WORDS[letter]) for letter, hue in letters]
+    kinds = dict.fromkeys(one.kind for timeline in timelines for one in timeline.collectives)
+    entries = dict.fromkeys((look, f"{letter} {words}") for look, letter, words in (look_of_kind(kind, theme) for kind in kinds))
     if any(span.kind == "exposed" for timeline in timelines for span in timeline.spans):
-        entries.append((mix(theme.alarm, theme.paper, 0.12), theme.alarm, True, "compute stands still"))
-    x = width - _RIGHT - sum(0.35 + 0.078 * len(words) for *_, words in entries)
-    for fill, edge, hatched, words in entries:
-        size = (0.16 / width, 0.13 / figure.get_figheight())
-        style = {"facecolor": fill, "edgecolor": edge, "linewidth": 0.6, "hatch": "/////" if hatched else None}
-        figure.add_artist(Rectangle((x / width, y - size[1] / 2), *size, transform=figure.transFigure, **style))  # pyright: ignore
+        entries[look_of_standing(theme), "compute stands still"] = None
+    width, height = figure.get_figwidth(), figure.get_figheight()
+    x, y = width - _RIGHT - sum(0.35 + 0.078 * len(words) for _, words in entries), 1 - 0.32 / height
+    for look, words in entries:
+        style = {"facecolor": look.fill, "edgecolor": look.edge, "linewidth": 0.6, "hatch": HATCH if look.hatch else None}
+        place = Rectangle((x / width, y - 0.065 / height), 0.16 / width, 0.13 / height, transform=figure.transFigure, **style)  # pyright: ignore
+        figure.add_artist(place)
         figure.text((x + 0.22) / width, y, words, fontsize=8.5, color=quiet(theme), va="center", parse_math=False)
         x += 0.35 + 0.078 * len(words)

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from hyperviz.render import html, plot_timeline, trace_json
+from hyperviz.render.timeline_lanes import Bar, Look, coarse
 from hyperviz.snapshot import COMPUTE, CollectiveTime, MemoryPoint, Span, Timeline, Timelines, from_json, to_json
 
 MB = 10**6
@@ -135,3 +136,18 @@ def test_several_timelines_are_saved_together_and_drawn_on_a_page():
     page = html({}, timelines=both)
     assert 'id="timelines"' in page and "fast — estimated for H100" in page
     assert str(both).count("estimated for H100") == 2
+
+
+def test_bars_too_fine_to_see_become_a_raster_of_what_fills_most_of_each_cell():
+    busy, idle = Look("#000000", "#000000"), Look("#ffffff", "#ff0000", "#ff0000")
+    fine = [bar for cell in range(20) for bar in (Bar(cell, cell + 0.7, busy), Bar(cell + 0.7, cell + 1, idle))]
+    assert coarse(fine, 10) == [Bar(0, 20, busy)]
+    assert coarse(fine, 0.1) == fine
+    wide = Bar(20, 50, idle)
+    assert coarse([*fine, wide], 10) == [Bar(0, 20, busy), wide]
+
+
+def test_a_step_of_thousands_of_operators_is_drawn_with_few_bars():
+    spans = tuple(Span(COMPUTE, f"n{index}", "compute", index, index + 1) for index in range(5000))
+    figure = plot_timeline(Timeline("", "estimated for X", spans))
+    assert 1 <= len(bars(figure.axes[0])) < 10
