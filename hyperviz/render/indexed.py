@@ -46,7 +46,7 @@ def picture_colors(theme: Theme) -> list[str]:
 def plot_colors(theme: Theme) -> list[str]:
     """Every colour of a plot."""
     meeting = [(ground, color) for ground in (theme.paper, theme.panel) for color in (theme.ink, quiet(theme), theme.faint, theme.neutral)]
-    meeting += [(ground, hue) for hue in HUES for ground in (theme.panel, theme.ink)]
+    meeting += [(theme.paper, theme.alarm), *((ground, hue) for hue in HUES for ground in (theme.panel, theme.ink))]
     return _blended(meeting, 8)
 
 

@@ -49,7 +49,7 @@ _STATES = """
 .hv-far.hv-lit{stroke-dasharray:5 4}
 .hyperviz :is(.hv-inside,.hv-mate,.hv-selected)>rect{vector-effect:non-scaling-stroke}
 .hyperviz .hv-inside>rect{stroke-width:2.2}
-.hyperviz .hv-mate>rect{stroke-width:4;stroke-dasharray:8 2.5 2 2.5}
+.hyperviz .hv-mate>rect{stroke-width:3.2;stroke-dasharray:7 2 2 2}
 .hyperviz .hv-selected>rect{stroke-width:4}
 .hyperviz .hv-dim{opacity:.14}
 .hv-far-off .hv-node>text{visibility:hidden}

@@ -48,7 +48,7 @@ class Explorer(widgets.VBox):
         self._worker, self._changing = Worker(), threading.RLock()
         self.view = GraphView(backend.plan(self._knobs))
         self._cards, self._message = widgets.HTML(), widgets.HTML()
-        self._panel = KnobPanel(self._knobs, self._on_turn, self._on_compile, self.stop)
+        self._panel = KnobPanel(self._knobs, self._on_turn, self._on_compile, self.stop, where=backend.where)
         self._editor = SettingsEditor(backend, lambda settings: self._turn(self._knobs.replace(settings=settings)))
         self._progress, self._book = ProgressPanel(), Logbook()
         self._tabs = ResultTabs(self._editor, self._book, communicates=bool(self.plan.graph.collectives), where=backend.where)

@@ -100,7 +100,7 @@ function collectiveRows(name, overlay, links) {
   const names = Object.keys(overlay.nodes);
   const inside = one.inside.flatMap(([first, last]) => names.slice(first, last + 1));
   return [
-    ["collective", make("span", {}, make("b", {}, `${one.number} ${one.kind}`), one.what ? " of " : "", one.what ? make("code", {}, one.what) : null)],
+    ["collective", make("span", {}, make("b", {}, `${one.number} ${one.kind}`), one.what ? " of " : "", one.what ? make(one.what.includes(" ") ? "span" : "code", {}, one.what) : null)],
     ["group", one.group],
     ["payload", humanBytes(one.bytes)],
     ["bucket", one.bucket],

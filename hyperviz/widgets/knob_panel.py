@@ -12,16 +12,27 @@ from hyperviz.widgets.backend import Knobs
 from hyperviz.widgets.markup import tag
 
 MODE_TIPS = ("Nothing is compiled", "Compute is compiled in regions; communication and side effects stay eager", "Everything in one region")
+_COMPILE = "Compile, compare and time what is planned"
 
 
 class KnobPanel(widgets.HBox):
-    """Turns clicks into calls; it holds no state of its own beyond what its buttons show."""
+    """Turns clicks into calls; it holds no state of its own beyond what its buttons show.
 
-    def __init__(self, knobs: Knobs, on_turn: Callable[[], None], on_compile: Callable[[], None], on_stop: Callable[[], None]) -> None:
+    Args:
+        knobs: where the buttons stand at first.
+        on_turn: called when a person turned one.
+        on_compile: called when Compile was pressed.
+        on_stop: called when Stop was pressed.
+        where: the real ranks that compile, in words; empty where this process does.
+    """
+
+    def __init__(
+        self, knobs: Knobs, on_turn: Callable[[], None], on_compile: Callable[[], None], on_stop: Callable[[], None], *, where: str = ""
+    ) -> None:
         self._mode = widgets.ToggleButtons(options=MODES, value=knobs.mode, tooltips=MODE_TIPS)
         self._strategy = widgets.Dropdown(options=STRATEGIES, value=knobs.strategy, tooltip="How compute is grouped into regions")
-        self._compile = widgets.Button(description="Compile", button_style="primary", tooltip="Compile, compare and time what is planned")
-        self._stop = widgets.Button(description="Stop", disabled=True, tooltip="Stop before the next region")
+        self._compile = widgets.Button(description="Compile", button_style="primary", tooltip=_COMPILE + (f", on {where}" if where else ""))
+        self._stop = widgets.Button(description="Stop", disabled=True, tooltip="End the ranks" if where else "Stop before the next region")
         self._on_turn, self._showing = on_turn, False
         self._mode.observe(self._turned, "value")
         self._strategy.observe(self._turned, "value")

@@ -30,7 +30,8 @@ def ranks_table(reports: RankReports) -> Html:
     notes = [tag("p", note, kind="hv-note") for note in reports.notes]
     rows = [_row(one, one is reports.slowest and reports.num_ranks > 1) for one in reports.ranks]
     lines = table(_HEADINGS, rows, reports.where, numeric=(3, 4, 6, 7), sortable=True)
-    planned = tag("p", "Rank 0 compiled ", tag("b", reports.plan), ": the plan that is drawn above and listed under Plan.", kind="hv-hint")
+    drawn = "; as long as no knob is turned, that is what is drawn above and listed under Plan."
+    planned = tag("p", "Rank 0 compiled ", tag("b", reports.plan), drawn, kind="hv-hint")
     return Html("".join(warnings) + "".join(notes) + lines + planned)
 
 
