@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+import os
+import signal
 
 import torch
 import torch.distributed as dist
@@ -257,3 +259,20 @@ def fly_thirty_gathers(times=50):
     flat = joint.flat_inputs(model, inputs)
     losses = {joint.run(*flat)[0].item() for _ in range(times)}
     return list(joint.notes), losses
+
+
+class Dies(fx.Interpreter):
+    """Runs a graph up to the first node of the backward, and there rank 1 is killed."""
+
+    def run_node(self, node):
+        if node.meta.get("phase") == "backward" and dist.get_rank() == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run_node(node)
+
+
+def die_in_the_middle():
+    """A step that one rank does not survive; the other waits for its gathers."""
+    model, batch = gpt(num_layers=1), my_part(text(1)[0])
+    sharded = hv.apply_passes(hv.trace(model, gpt_step, batch), WRAPPED, model=model)
+    with torch.no_grad():
+        Dies(sharded.graph_module).run(*sharded.flat_inputs(model, batch))

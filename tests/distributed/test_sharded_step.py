@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sharded_work as work
 
-from hyperviz.distributed import launch
+from hyperviz.distributed import RankError, launch
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +74,10 @@ def test_thirty_gathers_in_flight_run_fifty_times():
     for notes, losses in launch(work.fly_thirty_gathers, 2):
         assert "30 gathers write into buffers of their own" in notes[0]
         assert list(losses) == [pytest.approx(sum(index * index * 1.5 for index in range(30)))]
+
+
+def test_a_rank_that_is_killed_in_the_middle_of_a_step_ends_all_within_the_limit(nothing_left):
+    with pytest.raises(RankError, match="rank 1 of 2 was ended by SIGKILL") as caught:
+        launch(work.die_in_the_middle, 2, timeout_s=120)
+    assert (caught.value.rank, caught.value.signal, caught.value.timed_out) == (1, "SIGKILL", False)
+    nothing_left()
