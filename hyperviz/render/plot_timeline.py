@@ -17,7 +17,7 @@ from hyperviz.render.timeline_lanes import HATCH, draw_lane, look_of_kind, look_
 from hyperviz.snapshot import Timeline
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 12.6, 1.75, 0.35, 0.62
-_TITLE, _LANE, _GAP, _MEMORY, _BETWEEN = 0.42, 0.44, 0.1, 0.85, 0.14
+_TITLE, _LABEL, _LANE, _GAP, _MEMORY, _BETWEEN = 0.42, 0.2, 0.44, 0.1, 0.85, 0.14
 
 
 def plot_timeline(timelines: Timeline | Sequence[Timeline], *, theme: str = "light") -> Figure:
@@ -41,23 +41,20 @@ def plot_timeline(timelines: Timeline | Sequence[Timeline], *, theme: str = "lig
         raise ValueError("timelines must hold at least one to be drawn, got none")
     notes = _notes(shown)
     low = 0.85 + 0.16 * len(notes)
-    figure = Figure(figsize=(_WIDTH, _TOP + sum(map(_height, shown)) + _BETWEEN * (len(shown) - 1) + low), facecolor=colors.paper)
     labels = list(dict.fromkeys(timeline.label for timeline in shown))
-    head(figure, "One step in time", " · ".join(labels), colors)
+    heights = [_TITLE + (len(labels) > 1) * _LABEL + _LANE * len(timeline.lanes) + _GAP + _MEMORY for timeline in shown]
+    figure = Figure(figsize=(_WIDTH, _TOP + sum(heights) + _BETWEEN * (len(shown) - 1) + low), facecolor=colors.paper)
+    head(figure, "One step in time", labels[0] if len(labels) == 1 else "measured or estimated, as it stands with each", colors)
     _legend(figure, shown, colors)
     reach = max(max(_end(timeline) for timeline in shown), 1e-9)
     top = max([1, *(size for timeline in shown for size in _sizes(timeline))])
     bottom = figure.get_figheight() - _TOP
-    for index, timeline in enumerate(shown):
-        bottom -= _height(timeline)
+    for index, (timeline, height) in enumerate(zip(shown, heights, strict=True)):
+        bottom -= height
         _draw(figure, bottom, timeline, reach, top, index == len(shown) - 1, len(labels) > 1, colors)
         bottom -= _BETWEEN
     foot(figure, notes, colors)
     return figure
-
-
-def _height(timeline: Timeline) -> float:
-    return _TITLE + _LANE * len(timeline.lanes) + _GAP + _MEMORY
 
 
 def _notes(timelines: Sequence[Timeline]) -> list[str]:
@@ -101,8 +98,10 @@ def _draw(figure: Figure, bottom: float, timeline: Timeline, reach: float, top: 
 
 def _draw_title(axes: Axes, timeline: Timeline, with_label: bool, theme: Theme) -> None:
     over = {"transform": axes.transAxes, "va": "bottom"}
-    title = cut(timeline.title or "step", 60) + (f" — {timeline.label}" if with_label else "")
-    say(axes, 0.0, 1.04, title, theme.ink, 11.5, weight="bold", ha="left", **over)
+    above = 1.04 + with_label * 0.19 / (_LANE * len(timeline.lanes))
+    say(axes, 0.0, above, cut(timeline.title or "step", 50), theme.ink, 11.5, weight="bold", ha="left", **over)
+    if with_label:
+        say(axes, 0.0, 1.04, cut(timeline.label, 100), quiet(theme), 9, ha="left", **over)
     words = f"step {duration(timeline.total_ms)} · exposed {duration(timeline.exposed_ms)} · hidden {duration(timeline.hidden_ms)}"
     say(axes, 1.0, 1.04, words, theme.ink, 10, ha="right", **over)
 

@@ -76,7 +76,7 @@ def test_several_share_one_scale_of_time_and_one_of_memory(theme):
 
 def test_labels_that_differ_stand_with_each_and_notes_with_whom_they_concern():
     said = words(plot_timeline([step("a"), step("b", label="measured on this", notes=("another",))]))
-    assert "a — estimated for H100" in said and "b — measured on this" in said
+    assert {"a", "estimated for H100", "b", "measured on this"} <= set(said)
     assert "a: a fact\nb: another" in said
 
 
