@@ -27,10 +27,12 @@ demo: compiler env ## train a small model, take its step apart, compile it in ea
 lab: compiler env ## open JupyterLab on the notebooks
 	$(BIN)/hyperviz lab
 
+# Two at a time, each file's tests in one process, as they share what they compile.
+WORKERS ?= 2
 # Browser, kernel and tests share the cores: threads that wait for each other must not spin.
 test: export OMP_WAIT_POLICY := PASSIVE
-test: compiler env ## run every test; ARGS="tests/render -k svg" for some
-	$(BIN)/python -m pytest $(ARGS)
+test: compiler env ## run every test; ARGS="tests/render -k svg" for some, WORKERS=0 for one after another
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 bench: compiler env ## measure what the README claims and write benchmarks/results
 	$(BIN)/python benchmarks/run.py
