@@ -20,7 +20,14 @@ from hyperviz.passes import OverlapPass, PassPipeline
 c10d, aten = torch.ops._c10d_functional, torch.ops.aten
 FREE = torch.ops.inductor.resize_storage_bytes_.default
 ON = hv.PassConfig(enable_overlap=True)
-LETTERS = {"all_gather_into_tensor_out": "G", "wait_tensor": "w", "reduce_scatter_tensor": "S", "mm": "m", "resize_storage_bytes_": "f"}
+LETTERS = {
+    "all_gather_into_tensor_out": "G",
+    "wait_tensor": "w",
+    "reduce_scatter_tensor": "S",
+    "all_reduce": "A",
+    "mm": "m",
+    "resize_storage_bytes_": "f",
+}
 
 
 class Deep(nn.Module):
@@ -36,8 +43,8 @@ class Deep(nn.Module):
         return x
 
 
-def _sharded(**config):
-    joint = hv.trace(Deep(), lambda model, x: model(x).square().sum(), {"x": torch.ones(2, 4)}, world=hv.FakeWorld(2))
+def _sharded(size=2, **config):
+    joint = hv.trace(Deep(), lambda model, x: model(x).square().sum(), {"x": torch.ones(2, 4)}, world=hv.FakeWorld(size))
     return hv.apply_passes(joint, hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*",), **config))
 
 
@@ -135,9 +142,20 @@ def test_a_limit_on_bytes_is_kept_and_says_what_it_cost():
     assert none.num_gathers == 0 and none.most_bytes_in_flight == 64
 
 
+def test_the_sum_over_replicas_is_issued_with_the_next_reduction_so_that_both_steps_have_compute_beside_them():
+    plain, moved = (_sharded(4, fsdp_degree=2, enable_overlap=wish) for wish in (False, True))
+    assert _letters(plain).endswith("mmSwAw" + "mGwmSwAw" + "mGwmSwAw" + "mSwAw")
+    assert _letters(moved).endswith("mmS" + "mGwmSwA" + "mwmSwA" + "mSwA" + "wAwwww")
+    assert _edges(plain) == _edges(moved)
+    reasons = [move.reason for move in moved.graph_module.meta["overlap"].moves]
+    assert any(reason.endswith("is waited for when the next reduction is issued") for reason in reasons)
+    assert any("is issued later, so that there is compute between it and reduce_scatter_tensor" in reason for reason in reasons)
+
+
 def test_a_second_run_changes_nothing_even_if_it_knows_nothing_of_the_first():
-    for config in ({}, {"bucket_enabled": True}, {"max_bytes_in_flight": 130}):
+    for config in ({}, {"bucket_enabled": True}, {"max_bytes_in_flight": 130}, {"size": 4, "fsdp_degree": 2}):
         moved = _sharded(enable_overlap=True, **config).graph_module
+        config.pop("size", None)
         order = [node.name for node in moved.graph.nodes]
         first = moved.meta["overlap"]
         assert OverlapPass().run(moved, ON) is moved and moved.meta["overlap"] is first
@@ -239,6 +257,7 @@ LAUNCHES = {
     "sum": lambda value, group: c10d.all_reduce(value, "sum", group),
     "sum_": lambda value, group: c10d.all_reduce_(value.clone(), "sum", group),
     "scatter": lambda value, group: c10d.reduce_scatter_tensor(value, "sum", 1, group),
+    "second": lambda value, group: c10d.all_reduce(c10d.wait_tensor(LAUNCHES["scatter"](value, group)), "sum", group),
 }
 
 
@@ -250,7 +269,7 @@ def _random_program(seed, group):
         values, flying = [value * 1 for value in inputs], []
         for _ in range(24):
             value, other = choose.choice(values), choose.choice(values)
-            kind = choose.choice(("add", "add", "view", "write", "draw", "gather", "sum", "scatter", "sum_", "wait", "wait"))
+            kind = choose.choice(("add", "add", "view", "write", "draw", "gather", "sum", "scatter", "sum_", "second", "wait", "wait"))
             if kind == "add":
                 values.append(value + other.sin())
             elif kind == "view":

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from torch import fx
 
-from hyperviz.passes.overlap.places import AT, Place, Places
+from hyperviz.passes.overlap.places import AT, LAST, Place, Places
 from hyperviz.passes.overlap.plan import Move, Overlap
 
 
@@ -23,7 +23,9 @@ def describe(places: Places, order: Sequence[fx.Node], most_bytes: int) -> Overl
     issued = {node: fronts[node] for node in _passed(before, order, {**fronts, **waited}) if node in fronts}
     waits = sorted(places.back(index) for index, transfer in enumerate(places.transfers) if transfer.is_gather)
     reasons = {node: _issued(places, index, waits) for node, index in issued.items()}
-    reasons.update((node, _waited(places, index, before)) for node, index in waited.items())
+    for node, index in waited.items():
+        is_front = node in places.transfers[index].front
+        reasons[node] = _delayed(places, index) if is_front else _waited(places, index, before)
     gathers = [places.transfers[index].is_gather for index in {*issued.values()}]
     return Overlap(
         moves=tuple(Move(node.name, places.position[node], now[node], reasons[node]) for node in order if node in reasons),
@@ -40,7 +42,11 @@ def _moving(places: Places) -> tuple[dict[fx.Node, int], dict[fx.Node, int]]:
     fronts: dict[fx.Node, int] = {}
     backs: dict[fx.Node, int] = {}
     for index, transfer in enumerate(places.transfers):
-        fronts.update((node, index) for node in transfer.front if places.fronts[index] < (places.position[node], AT))
+        stood = {node: (places.position[node], AT) for node in transfer.front}
+        if index in places.late:
+            backs.update((node, index) for node, place in stood.items() if places.fronts[index] > place)
+        else:
+            fronts.update((node, index) for node, place in stood.items() if places.fronts[index] < place)
         backs.update((node, index) for node in transfer.back if places.backs[index] > (places.position[node], AT))
     return fronts, backs
 
@@ -68,10 +74,17 @@ def _issued(places: Places, index: int, waits: Sequence[Place]) -> str:
     return f"{name} is issued {ahead} bucket{'' if ahead == 1 else 's'} ahead"
 
 
+def _delayed(places: Places, index: int) -> str:
+    first = places.transfers[places.late[index]].name
+    return f"{places.transfers[index].name} is issued later, so that there is compute between it and {first}"
+
+
 def _waited(places: Places, index: int, before: Sequence[fx.Node]) -> str:
     transfer = places.transfers[index]
     if index in places.held_back:
         return f"{transfer.name} is waited for {places.held_back[index]}"
+    if index in places.late.values() and places.backs[index][1] == LAST:
+        return f"{transfer.name} is waited for when the next reduction is issued"
     first = before[places.backs[index][0]]
     return f"{transfer.name} is waited for {'at the end' if first.op == 'output' else f'where it is needed first, before {first.name}'}"
 
