@@ -8,8 +8,9 @@ import torch
 from torch import fx
 
 from hyperviz.analysis.cost import hinted_flops
-from hyperviz.analysis.liveness import Life, Storages
+from hyperviz.analysis.liveness import Life
 from hyperviz.analysis.memory import written
+from hyperviz.analysis.storages import Storages
 from hyperviz.graph.kinds import is_work, operator_name
 from hyperviz.graph.values import hinted_bytes, tensors_of
 from hyperviz.snapshot import Kernel

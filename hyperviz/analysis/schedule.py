@@ -9,8 +9,9 @@ from itertools import accumulate, groupby
 from torch import fx
 
 from hyperviz.analysis.kernels import Work
-from hyperviz.analysis.liveness import Life, Moment, Storages, alive_at, life_of, moments
+from hyperviz.analysis.liveness import Life, Moment, alive_at, life_of, moments
 from hyperviz.analysis.regions import Regions
+from hyperviz.analysis.storages import Storages
 from hyperviz.graph.collectives import find_collectives
 from hyperviz.graph.handing import hand_over
 from hyperviz.graph.kinds import attribute, is_allocation, is_call, is_communication, is_getitem, is_view, is_wait, is_work

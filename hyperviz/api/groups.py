@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.distributed as dist
 from torch import fx
 
-from hyperviz.graph.collectives import find_collectives
+from hyperviz.graph.collectives import group_of, kind_of
 from hyperviz.graph.groups import find_group
 from hyperviz.passes.fsdp.plan import KEY, ShardPlan
 
@@ -17,7 +17,7 @@ def group_ranks(graph_module: fx.GraphModule) -> dict[str, tuple[int, ...]]:
     counted from the first rank that neighbours it. Of the others torch is asked.
     """
     found: dict[str, tuple[int, ...]] = {}
-    for name in {one.group for one in find_collectives(graph_module.graph)}:
+    for name in {group_of(node) for node in graph_module.graph.nodes if kind_of(node)}:
         if (group := find_group(name)) is not None:
             found[name] = tuple(dist.get_process_group_ranks(group))
     plan = graph_module.meta.get(KEY)
