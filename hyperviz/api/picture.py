@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from hyperviz import render
 from hyperviz.snapshot import Equality, Plan, RankReports, Timelines, Timings
 
 Drawable = Plan | Timings | Equality | RankReports | Timelines
+
+
+_UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,7 +47,8 @@ class Picture:
         if suffix == "html":
             return _page(self.drawable).encode()
         file = io.BytesIO()
-        self.figure().savefig(file, format=suffix, metadata={"Date": None} if suffix == "svg" else None)
+        with rc_context({"svg.hashsalt": "hyperviz"}):  # the same figure, the same bytes
+            self.figure().savefig(file, format=suffix, metadata=_UNDATED.get(suffix))
         return file.getvalue()
 
     def figure(self) -> Figure:

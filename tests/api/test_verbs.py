@@ -10,7 +10,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import hyperviz as hv
-from hyperviz.snapshot import from_json
+from hyperviz.snapshot import Timing, Timings, from_json
 
 REGIONAL = hv.PassConfig(inductor_mode="regional")
 
@@ -179,3 +179,10 @@ def test_a_picture_that_cannot_be_written_leaves_the_old_one(step, tmp_path):
     with pytest.raises(ValueError, match="cannot write 'regions.svg'"):
         hv.export(step[0], target)
     assert [entry.name for entry in tmp_path.iterdir()] == ["regions.svg"] and target.is_dir()
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_the_same_figure_has_the_same_bytes(suffix, tmp_path):
+    timings = Timings((Timing("eager", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 3.5, 1.0, 6.0, 8), Timing("full", (1.0,) * 6, 1.0, 1.0, 1.0)))
+    first, second = (hv.export(timings, tmp_path / f"{name}.{suffix}").read_bytes() for name in "ab")
+    assert first == second
