@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from record import Result, record, spread
@@ -16,10 +17,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.passes.regional_inductor import regional_inductor
 
 import hyperviz as hv
-from hyperviz.analysis import TAG, find_regions
+from hyperviz.analysis import TAG, Limits, find_regions
+from hyperviz.analysis.balanced import rejoin
 from hyperviz.graph import copy_graph_module, fake_mode_of
 from hyperviz.models import GPT, GPTConfig, gpt_step, load_text, sample_batch
 from hyperviz.snapshot import windows_of
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "analysis"))
+from made_graphs import fewest_regions, tangle
 
 RANKS, WIDTH, DEPTHS, ROUNDS = 8, 64, (2, 6, 12), 3
 SHARDED = hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*", "*"), enable_overlap=True, prefetch_buckets=2)
@@ -178,6 +183,29 @@ def balanced_regions() -> int:
     )
 
 
+def balanced_vs_best() -> int:
+    """Small graphs of chance, for which everything can be tried."""
+    pairs = []
+    for seed in range(40):
+        for limits in (Limits(), Limits(peak=0.5), Limits(hidden=0.2)):
+            graph_module = tangle(seed)
+            found = rejoin(find_regions(graph_module.graph, mode="regional"), graph_module, limits)
+            pairs.append((len(found.groups), fewest_regions(graph_module, limits)))
+    ratios = tuple(found / best for found, best in pairs)
+    missed = [found - best for found, best in pairs if found > best]
+    return record(
+        Result(
+            name="balanced_vs_best",
+            what="regions of balanced over the fewest that trying every way to join runs finds, on graphs of chance with 8 runs or fewer",
+            target="1x in the median",
+            reached=statistics.median(ratios) == 1,
+            ratios=ratios,
+            seconds={},
+            notes=(f"missed in {len(missed)} of {len(pairs)}, by {sum(missed)} regions of {sum(best for _, best in pairs)} altogether",),
+        )
+    )
+
+
 def time_on_one_rank() -> dict[str, tuple[float, ...]]:
     """Called on the rank: milliseconds of every way to run the step, round by round."""
     model, inputs = model_of(6, 256), batch()
@@ -222,7 +250,10 @@ def plan_chain() -> int:
     )
 
 
-PARTS = {one.__name__: one for one in (windows_kept, compile_depth, compile_vs_ids, compile_vs_full, balanced_regions, plan_chain)}
+PARTS = {
+    part.__name__: part
+    for part in (windows_kept, compile_depth, compile_vs_ids, compile_vs_full, balanced_regions, balanced_vs_best, plan_chain)
+}
 
 
 def main() -> int:
