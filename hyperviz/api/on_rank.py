@@ -48,6 +48,7 @@ def study_step(build: Callable[[], Any], config: PassConfig, folder: Path) -> tu
     equality = compare(sharded, compiled, flat)
     diary.begin("timing")
     timings = benchmark({"eager": sharded, compiled.report.mode: compiled}, flat)
+    equality = dataclasses.replace(equality, notes=(*equality.notes, f"rank {here.rank} of {here.num_ranks}, on its own inputs"))
     result = RankResult(here.rank, compiled.report, equality, _placed(timings, here), digest(compiled.plan))
     return result, compiled.plan if here.rank == 0 else None, here.backend
 

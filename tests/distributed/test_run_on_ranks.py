@@ -38,6 +38,7 @@ def test_each_rank_compares_and_times_its_own_part(explorer):
         assert one.equality.verdict in ("bitwise", "rounding")
         assert [output.name for output in one.equality.outputs[:3]] == ["loss", "grad of weight", "grad of bias"]
         assert [timing.name for timing in one.timings.timings] == ["eager", "regional"]
+        assert f"rank {one.rank} of 2, on its own inputs" in one.equality.notes
         assert len(one.report.regions) == len(explorer.plan.regions)
         assert one.timings.environment["link"] == explorer.ranks.link == "simulated link: 20 µs, 100 Gb/s"
     assert first.equality.outputs[0] != second.equality.outputs[0] or first.timings != second.timings

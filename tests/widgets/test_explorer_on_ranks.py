@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 
 import pytest
 from hand_made import HOSTILE, HandMadeBackend, plan
@@ -92,6 +93,20 @@ def test_what_ranks_really_compiled_takes_the_place_of_what_was_planned_without_
     assert explorer.plan is explorer._backend.real and not explorer.stale
     assert (explorer.view._picture, explorer.view.selected) == (picture, "mm_0")
     assert "not run" not in explorer._cards.value and "Compiled and run on 3 real ranks" in explorer._cards.value
+
+
+def test_what_ranks_compiled_is_drawn_anew_where_it_is_another_graph(explore):
+    backend = RankBackend()
+    other = dataclasses.replace(backend.real, graph=dataclasses.replace(backend.real.graph, notes=("traced on a rank",)))
+    backend.reports = dataclasses.replace(backend.reports, plan=other)
+    explorer = explore(backend)
+    picture = explorer.view._picture
+    explorer.view.selected = "mm_0"
+    compiled(explorer)
+    assert explorer.view._picture != picture and explorer.view.selected == "mm_0"
+    assert "not run" not in gzip.decompress(explorer.view._picture).decode()
+    explorer.mode = "off"
+    assert "fake world of 3 ranks: not run" in gzip.decompress(explorer.view._picture).decode()
 
 
 def test_a_turned_knob_goes_back_to_what_was_not_run_and_marks_the_ranks_stale(explore):
