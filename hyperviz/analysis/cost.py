@@ -9,13 +9,15 @@ from torch import fx
 from torch.fx.node import map_arg
 from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
+from hyperviz.graph.kinds import is_higher_order, subgraphs
 from hyperviz.graph.values import hinted, total_bytes
 
 
 def node_flops(node: fx.Node) -> int | None:
     """Floating point operations of one node, by torch's own formulas (``torch.utils.flop_counter``); None where a size is symbolic.
 
-    Only matmuls, convolutions and attention are counted, as torch does; every other operator counts 0.
+    Only matmuls, convolutions and attention are counted, as torch does; every other operator counts 0, and what calls a graph or a
+    module without a formula of its own is not known.
     """
     count = _count(node)
     return count if type(count) is int else None
@@ -30,12 +32,17 @@ def _count(node: fx.Node) -> object:
     packet = getattr(node.target, "_overloadpacket", node.target)
     formula = _CPU_ATTENTION.get(str(packet)) or flop_registry.get(packet)
     if formula is None or node.op != "call_function":
-        return 0
+        return None if _hides_work(node) else 0
     arguments = map_arg((node.args, node.kwargs), lambda argument: argument.meta.get("val"))
     try:
         return formula(*arguments[0], **arguments[1], out_val=node.meta.get("val"))  # pyright: ignore
     except (AttributeError, TypeError, ValueError, IndexError, AssertionError):  # a value is missing
         return None
+
+
+def _hides_work(node: fx.Node) -> bool:
+    """Whether the node calls a graph or a module: how often each operator in it runs, this graph does not say."""
+    return node.op == "call_module" or (is_higher_order(node) and bool(subgraphs(node)))
 
 
 def _attention_forward(query: Any, key: Any, value: Any, *_: object, **__: object) -> object:

@@ -7,6 +7,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.flop_counter import FlopCounterMode
 
+from hyperviz.analysis import estimate_timeline, hardware_named, schedule_of
 from hyperviz.analysis.cost import flops, hinted_flops, node_flops
 
 
@@ -47,3 +48,14 @@ def test_a_missing_value_is_not_known_and_other_operators_count_nothing(count):
     for node in graph.nodes:
         node.meta.pop("val", None)
     assert [count(node) for node in graph.nodes if node.op == "call_function"] == [None, 0]
+
+
+def test_what_calls_a_graph_is_not_known_and_neither_is_how_long_it_takes():
+    def program(x):
+        return torch.cond(x.sum() > 0, lambda x: x @ x, lambda x: x + 1, (x,)).relu()
+
+    graph_module = make_fx(program, tracing_mode="fake")(torch.ones(4, 4))
+    assert [count for node in graph_module.graph.nodes if (count := hinted_flops(node)) != 0] == [None]
+    timeline = estimate_timeline(schedule_of(graph_module), hardware_named("h100"))
+    assert timeline.total_ms is None and timeline.peak_bytes is not None
+    assert [span.node for span in timeline.spans if span.end_ms is None] == ["cond"]
