@@ -35,7 +35,7 @@ class Saved:
 
 def find_saved(graph: fx.Graph) -> list[Saved]:
     """The memory that nodes of the backward read from the forward, each once, however many views there are of it."""
-    families: dict[StorageWeakRef, list[fx.Node]] = {}
+    families: dict[int, list[fx.Node]] = {}
     for node in graph.nodes:
         if node.meta.get("phase") != "backward" and (storage := memory_of(node)) is not None:
             families.setdefault(storage, []).append(node)
@@ -92,10 +92,10 @@ def _is_backward(node: fx.Node) -> bool:
     return node.op == "output" or node.meta.get("phase") == "backward"
 
 
-def memory_of(node: fx.Node) -> StorageWeakRef | None:
-    """The memory of a node's value, if all of its value lies in one."""
+def memory_of(node: fx.Node) -> int | None:
+    """What tells the memory of a node's value from others, for as long as the value lives, if all of it lies in one."""
     try:
-        found = {StorageWeakRef(tensor.untyped_storage()) for tensor in tensors_of(node.meta.get("val"))}
+        found = {StorageWeakRef(tensor.untyped_storage()).cdata for tensor in tensors_of(node.meta.get("val"))}
     except (NotImplementedError, RuntimeError):  # sparse and opaque layouts have no storage
         return None
     return found.pop() if len(found) == 1 else None

@@ -80,7 +80,8 @@ class Route:
         last, first = self.position[saved.forward[-1]], self.position[saved.backward[0]]
         between = self.work[bisect_right(self.work, last) : bisect_right(self.work, first - 1)]
         if len(between) <= 2 * self.ahead:
-            return f"{len(between)} operators run between its last use in the forward and its first in the backward, too few to be away"
+            ran = f"{len(between)} operator{' runs' if len(between) == 1 else 's run'}"
+            return f"only {ran} between its last use in the forward and its first in the backward: too few to be away"
         out = self.nodes[last + 1]
         while is_getitem(out) and out.args[0] in saved.forward:
             out = out.next
