@@ -8,7 +8,7 @@ runs. A wait holds compute up until its collective is done. Groups do not share 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hyperviz.analysis.estimate import explain_collective, step_ms
@@ -33,17 +33,29 @@ def estimate_timeline(
     """
     ranks = group_ranks or {}
     told = {one.launch: explain_collective(one, hardware, ranks.get(one.group)) for one in schedule.collectives}
-    unknown = {why for duration, why in told.values() if duration is None}
-    if any(step_ms(step, hardware) is None for step in schedule.steps):
-        unknown.add(f"work of a size that is not known, or in a dtype that {hardware.title} has no figure for")
+    unknown = [why for duration, why in told.values() if duration is None]
+    blind = [step.name for step in schedule.steps if step_ms(step, hardware) is None]
+    if blind:
+        unknown.append(f"the time of {_some(blind)}: what it does is not known, or {hardware.title} has no figure for its dtype")
     timeline = lay_out(schedule, lambda step: step_ms(step, hardware), lambda one: told[one.launch][0])
-    return timeline(title, f"estimated for {hardware.title}", (*_assumptions(hardware), *(f"unknown: {why}" for why in sorted(unknown))))
+    return timeline(title, f"estimated for {hardware.title}", (*_assumptions(hardware), *_told(unknown)))
 
 
 def _assumptions(hardware: Hardware) -> tuple[str, ...]:
     if hardware.measured:
         return ("an estimate from rates measured on this machine",)
     return ("an estimate: work at the vendor's peak rates, collectives as rings with NCCL's latencies",)
+
+
+def _told(unknown: Sequence[str]) -> Iterator[str]:
+    """What is not known, each reason once, and of many the first and the last."""
+    reasons = list(dict.fromkeys(unknown))
+    for why in reasons if len(reasons) <= 4 else (*reasons[:2], f"{len(reasons) - 3} more of that kind", reasons[-1]):
+        yield f"unknown: {why}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return names[0] if len(set(names)) == 1 else f"{names[0]} and {len(set(names)) - 1} more"
 
 
 def lay_out(

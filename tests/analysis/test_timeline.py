@@ -96,7 +96,7 @@ def test_unknown_work_makes_unknown_what_depends_on_it_and_nothing_else():
     assert times(timeline) == [(3, 1, 2), (4, None, None)]
     assert (timeline.total_ms, timeline.compute_ms, timeline.exposed_ms, timeline.hidden_ms) == (None, None, None, None)
     assert [span.node for span in timeline.spans if span.end_ms is None] == ["b", "v"]
-    assert "unknown: work of a size that is not known" in timeline.notes[-1]
+    assert timeline.notes[-1] == "unknown: the time of b: what it does is not known, or Slow has no figure for its dtype"
     assert "step unknown · compute unknown · communication exposed unknown" in str(timeline)
 
 
@@ -111,6 +111,17 @@ def test_a_group_that_no_longer_exists_is_named():
     timeline = played([launch("g"), wait("w")], gather("g", 1, group="gone", num_ranks=None))
     assert timeline.exposed_ms is None
     assert timeline.notes[-1] == "unknown: how many ranks are in group 'gone' of g is not known"
+
+
+def test_what_is_unknown_for_many_is_not_said_for_each():
+    steps = [*(launch(f"g{index}") for index in range(9)), work("a", None), work("b", None), wait("w")]
+    timeline = played(steps, *(gather(f"g{index}", None) for index in range(9)))
+    assert timeline.notes[1:] == (
+        "unknown: the size of g0 is not known",
+        "unknown: the size of g1 is not known",
+        "unknown: 7 more of that kind",
+        "unknown: the time of a and 1 more: what it does is not known, or Slow has no figure for its dtype",
+    )
 
 
 def test_the_twin_in_words():
