@@ -1,6 +1,20 @@
 """See, change and trust what a compiler does to a distributed training step."""
 
-from hyperviz.api import Ranks, apply_passes, benchmark, compare, compile, explore, export, plan, run_on_ranks, show, timeline
+from hyperviz.api import (
+    Ranks,
+    apply_passes,
+    benchmark,
+    compare,
+    compile,
+    explore,
+    export,
+    plan,
+    run_on_ranks,
+    show,
+    strategies,
+    timeline,
+    why_apart,
+)
 from hyperviz.capture import FakeWorld, JointGraph, trace
 from hyperviz.distributed import Link, RankError, launch
 from hyperviz.passes import (
@@ -46,7 +60,9 @@ __all__ = [
     "plan",
     "run_on_ranks",
     "show",
+    "strategies",
     "timeline",
     "trace",
+    "why_apart",
     "windows_of",
 ]

@@ -1,5 +1,6 @@
 """Graph → facts: roles, memory, regions, cost. Never edits a graph."""
 
+from hyperviz.analysis.apart import explain_apart
 from hyperviz.analysis.balanced import Limits
 from hyperviz.analysis.estimate import collective_ms, step_ms
 from hyperviz.analysis.hardware import Hardware, hardware_named
@@ -21,6 +22,7 @@ __all__ = [
     "classify",
     "collective_ms",
     "estimate_timeline",
+    "explain_apart",
     "find_regions",
     "group_settings",
     "hardware_named",

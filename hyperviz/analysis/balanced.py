@@ -26,14 +26,12 @@ from torch import fx
 
 from hyperviz.analysis.estimate import collective_ms, step_ms
 from hyperviz.analysis.hardware import Hardware, hardware_named
-from hyperviz.analysis.hazards import Hazards
+from hyperviz.analysis.hazards import Hazards, hazards_of
 from hyperviz.analysis.joins import Flight, Join, Unit, join_runs, order_of, units_of
-from hyperviz.analysis.memory import Memory
 from hyperviz.analysis.regions import Regions
 from hyperviz.analysis.schedule import schedule_of
 from hyperviz.analysis.timeline import lay_out
-from hyperviz.graph.collectives import launch_of
-from hyperviz.graph.kinds import is_call, is_free, is_wait, is_work
+from hyperviz.graph.kinds import is_call, is_free, is_work
 from hyperviz.snapshot import Schedule, Timeline
 
 _ROUNDING_MS = 1e-6
@@ -67,14 +65,14 @@ def balance(runs: Regions, graph_module: fx.GraphModule, limits: Limits) -> Regi
     Raises:
         ValueError: the hardware has no figures.
     """
-    title = _figures(limits).title
+    title = figures_of(limits).title
     note = f"balanced: at most {limits.hidden:.0%} of a collective's time newly exposed, {limits.peak:.0%} more at the peak, by {title}"
     return _without_trifles(replace(rejoin(runs, graph_module, limits), notes=[*runs.notes, note]))
 
 
 def rejoin(runs: Regions, graph_module: fx.GraphModule, limits: Limits) -> Regions:
     """Runs joined within limits, those with nothing to fuse too."""
-    before = Judged.of(runs, graph_module, _figures(limits))
+    before = Judged.of(runs, graph_module, figures_of(limits))
     units, flights = before.units(), before.flights()
     apart = before.blind(units, flights)
     ceiling = float("inf") if before.peak_bytes is None else before.peak_bytes * (1 + limits.peak)
@@ -110,15 +108,7 @@ class Judged:
     @classmethod
     def of(cls, regions: Regions, graph_module: fx.GraphModule, hardware: Hardware) -> Judged:
         """Judge the runs of a graph."""
-        graph = graph_module.graph
-        launches = {node: launch for node in graph.nodes if is_wait(node) and (launch := launch_of(node)) is not None}
-        return cls(
-            regions,
-            graph_module,
-            hardware,
-            *_timed(regions, graph_module, hardware, {}),
-            Hazards(graph, Memory(graph), launches, graph.nodes),
-        )
+        return cls(regions, graph_module, hardware, *_timed(regions, graph_module, hardware, {}), hazards_of(graph_module.graph))
 
     def joined(self, joins: Sequence[Join], units: Sequence[Unit]) -> Judged:
         """Judge joins of these runs. A region takes as long as its runs do: fusing more shortens compute, which is no loss of hiding."""
@@ -177,7 +167,8 @@ class Judged:
         return found
 
 
-def _figures(limits: Limits) -> Hardware:
+def figures_of(limits: Limits) -> Hardware:
+    """The figures that limits go by."""
     return limits.hardware if isinstance(limits.hardware, Hardware) else hardware_named(limits.hardware)
 
 

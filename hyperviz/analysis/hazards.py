@@ -8,8 +8,8 @@ from torch import fx
 
 from hyperviz.analysis.memory import Memory, written
 from hyperviz.analysis.roles import classify
-from hyperviz.graph.collectives import kind_of
-from hyperviz.graph.kinds import is_call, is_point_to_point, operator_name
+from hyperviz.graph.collectives import kind_of, launch_of
+from hyperviz.graph.kinds import is_call, is_point_to_point, is_wait, operator_name
 
 _CHECKS = ("_assert", "sym_constrain_range")
 
@@ -83,6 +83,12 @@ class Hazards:
                 for moving in since:
                     self._add(moving, node)
                 fence, since = node, []
+
+
+def hazards_of(graph: fx.Graph) -> Hazards:
+    """The orders that a move of anything must keep; what has an effect that nobody can see into never moves."""
+    launches = {node: launch for node in graph.nodes if is_wait(node) and (launch := launch_of(node)) is not None}
+    return Hazards(graph, Memory(graph), launches, (node for node in graph.nodes if not is_fence(node)))
 
 
 def is_fence(node: fx.Node) -> bool:

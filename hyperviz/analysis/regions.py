@@ -54,11 +54,9 @@ def find_runs(graph: fx.Graph, *, mode: str, annotated: bool = False, keep_eager
         reasons = {node: placements[node].reason or "off: nothing is compiled" for node in order if _is_call(node)}
         return Regions(order, [], placements, reasons)
     reasons = {node: reason for node in order if (reason := _reason(placements[node], mode))}
-    key = _annotation_key if annotated else _one_key
+    key = annotation_key if annotated else _one_key
     if annotated:
-        reasons.update(
-            {node: "not annotated" for node in order if _is_call(node) and node not in reasons and _annotation_key(node) is None}
-        )
+        reasons.update({node: "not annotated" for node in order if _is_call(node) and node not in reasons and annotation_key(node) is None})
     notes: list[str] = []
     if mode == "full":
         order, notes = _sink_effects(order, reasons, Memory(graph))
@@ -98,10 +96,11 @@ def _one_key(node: fx.Node) -> Hashable:
     return ()
 
 
-def _annotation_key(node: fx.Node) -> Hashable | None:
+def annotation_key(node: fx.Node) -> Hashable | None:
+    """Equal for nodes that were annotated alike; None for one that was not."""
     tag = (node.meta.get("custom") or {}).get(TAG)
     if tag is None and is_getitem(node) and isinstance(node.args[0], fx.Node):
-        return _annotation_key(node.args[0])
+        return annotation_key(node.args[0])
     if tag is None:
         return None
     tag = tag if isinstance(tag, dict) else {}

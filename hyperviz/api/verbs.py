@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from torch import fx
 
 from hyperviz import measure
-from hyperviz.analysis import make_plan
+from hyperviz.analysis import explain_apart, make_plan
 from hyperviz.api.parallel import parallelised, runnable, world_of
 from hyperviz.api.programs import Graph, callable_of, communicates, graph_module_of, output_names_of, refusal_of, snapshot_of
 from hyperviz.capture import JointGraph
 from hyperviz.graph import copy_graph_module
 from hyperviz.passes import CompiledGraph, PassConfig, PassPipeline, check_same_order
-from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, Timings
+from hyperviz.snapshot import Apart, CompileReport, Equality, Plan, Progress, Timings
 
 if TYPE_CHECKING:
     from hyperviz.api.ranks import Ranks
@@ -43,6 +43,33 @@ def plan(joint: Graph, config: PassConfig | None = None) -> Plan:
         mode=config.inductor_mode,
         strategy=config.region_strategy,
         settings=config.inductor_configs,
+        keep_eager=config.keep_eager,
+        limits=config.limits,
+    )
+
+
+def why_apart(joint: Graph, config: PassConfig, first: str, second: str) -> Apart:
+    """Why two regions of a plan, or the regions of two nodes, are not one: what forbids it, or what it would cost. Compiles nothing.
+
+    Args:
+        joint: a joint graph or a plain ``fx.GraphModule``; left as it is.
+        config: what is planned; ``balance_hidden``, ``balance_peak`` and ``hardware`` are what a join is measured against.
+        first: name of a region, as in ``"region_3"``, or of a node.
+        second: likewise.
+
+    Returns:
+        The sentence, the eager calls between with what holds each on its side, the path that forbids the join, or its cost.
+
+    Raises:
+        ValueError: a name is neither a region nor a node (the message offers the nearest), or ``joint`` is no graph.
+    """
+    config = _config(config)
+    return explain_apart(
+        graph_module_of(parallelised(joint, config)),
+        first,
+        second,
+        mode=config.inductor_mode,
+        strategy=config.region_strategy,
         keep_eager=config.keep_eager,
         limits=config.limits,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hyperviz.snapshot.columns import aligned, peak_words, size_words, time_words
 from hyperviz.snapshot.schedule import LiveValue
 
 SPAN_KINDS = ("compute", "communication", "exposed")
@@ -127,22 +128,20 @@ class Timeline:
     def __str__(self) -> str:
         head = f"{self.title} — {self.label}" if self.title else self.label
         rows = [_row(one) for one in sorted(self.collectives, key=lambda one: -(one.exposed_ms or 0.0))[:_ROWS]]
-        table = _table([("collective", "kind", "group", "payload", "takes", "hidden", "exposed"), *rows]) if rows else []
+        table = aligned([("collective", "kind", "group", "payload", "takes", "hidden", "exposed"), *rows]) if rows else []
         more = len(self.collectives) - len(rows)
         return "\n".join([head, *self.summary(), *table, *([f"and {more} more, exposed for less"] if more else []), *self.notes])
 
     def summary(self) -> list[str]:
         """The totals, a line each for time, for memory, and for what is alive at its peak."""
-        peak = _size(self.peak_bytes)
-        if self.peak_bytes is not None and self.least_peak_bytes != self.peak_bytes:
-            peak = f"between {_size(self.least_peak_bytes)} and {peak}"
+        peak = peak_words(self.peak_bytes, self.least_peak_bytes)
         at = f" at {self.peak_node}" if self.peak_node else ""
-        alive = ", ".join(f"{value.node} {_size(value.num_bytes)}" for value in self.at_peak[:_VALUES])
+        alive = ", ".join(f"{value.node} {size_words(value.num_bytes)}" for value in self.at_peak[:_VALUES])
         more = f", and {len(self.at_peak) - _VALUES} more" if len(self.at_peak) > _VALUES else ""
+        total, compute, exposed, hidden = map(time_words, (self.total_ms, self.compute_ms, self.exposed_ms, self.hidden_ms))
         return [
-            f"step {_time(self.total_ms)} · compute {_time(self.compute_ms)} · communication exposed {_time(self.exposed_ms)}, "
-            f"hidden {_time(self.hidden_ms)}",
-            f"memory peak {peak}{at}, besides inputs of {_size(self.input_bytes)}",
+            f"step {total} · compute {compute} · communication exposed {exposed}, hidden {hidden}",
+            f"memory peak {peak}{at}, besides inputs of {size_words(self.input_bytes)}",
             *([f"alive there: {alive}{more}"] if alive else []),
         ]
 
@@ -166,19 +165,4 @@ _ROWS, _VALUES = 12, 5
 
 def _row(one: CollectiveTime) -> tuple[str, ...]:
     times = (one.duration_ms, one.hidden_ms, one.exposed_ms)
-    return one.launch, one.kind, one.group, _size(one.payload_bytes), *map(_time, times)
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _time(value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return f"{value:.3g} ms" if value == 0 or value >= 1 else f"{value * 1e3:.3g} µs"
-
-
-def _size(value: int | None) -> str:
-    return "unknown" if value is None else f"{value / 1e6:.3g} MB"
+    return one.launch, one.kind, one.group, size_words(one.payload_bytes), *map(time_words, times)
