@@ -216,6 +216,18 @@ def test_a_captured_graph_of_someone_else_is_overlapped_too(group):
     assert reasons == {f"{name} is waited for where it is needed first, before add_1" for name in ("all_gather_into_tensor", "all_reduce")}
 
 
+def test_gathers_of_what_was_computed_do_not_count_among_those_that_are_issued_ahead(group):
+    def step(x, first, last):
+        y = x @ c10d.wait_tensor(c10d.all_gather_into_tensor(first, 1, group))
+        y = c10d.wait_tensor(c10d.all_gather_into_tensor(y, 1, group)).sin()
+        return y @ c10d.wait_tensor(c10d.all_gather_into_tensor(last, 1, group))
+
+    graph_module = _traced(step, *(torch.ones(4, 4) for _ in range(3)))
+    OverlapPass().run(graph_module, ON)
+    gather = "all_gather_into_tensor"
+    assert _names(graph_module.graph) == [gather, gather, "wait_tensor", "mm", gather, "wait_tensor", "sin", "wait_tensor", "mm"]
+
+
 def test_nothing_passes_what_writes_to_or_frees_memory_that_is_under_way(group):
     def step(x, y):
         x = x * 1

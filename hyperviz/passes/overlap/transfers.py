@@ -24,7 +24,7 @@ class Transfer:
 
     Attributes:
         name: of their bucket, module, or only launch.
-        is_gather: whether they can be issued ahead of need; the others carry what was computed just before.
+        is_gather: whether they gather what the step is given, and so can be issued ahead of need; the others carry what was computed.
         front: what leads up to the launches, and the launches, in execution order.
         back: the waits, and what takes their results apart, in execution order.
         waits: those of ``back`` that are waits.
@@ -71,11 +71,12 @@ def _transfer(
     position: dict[fx.Node, int],
 ) -> Transfer:
     launches = [nodes[one.launch] for one in group]
-    is_gather = group[0].kind == "all_gather"
+    front = _lead_up(launches, group[0].kind == "all_gather", taken)
+    inputs = {source.op for node in front for source in node.all_input_nodes if source not in front}
     return Transfer(
         name=_name(group[0], launches[0]),
-        is_gather=is_gather,
-        front=tuple(sorted(_lead_up(launches, is_gather, taken), key=position.__getitem__)),
+        is_gather=group[0].kind == "all_gather" and inputs <= {"placeholder", "get_attr"},
+        front=tuple(sorted(front, key=position.__getitem__)),
         back=tuple(sorted(back, key=position.__getitem__)),
         waits=tuple(waits),
         num_bytes=sum(one.payload_bytes or 0 for one in group),
