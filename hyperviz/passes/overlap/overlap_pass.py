@@ -34,10 +34,10 @@ class OverlapPass(GraphPass):
 
     A gather of what the step is given, with the buffer that it fills and the packing before it, is issued where the gather
     ``prefetch_buckets`` before it is waited for; every other collective as soon as its inputs exist; every wait, with the views and
-    copies that take its result apart, stands before the first node that needs it. Where a second reduction reads the first one's result, as over replicas, it is issued
-    behind the launch of the next reduction, and the first is waited for only there. With ``max_bytes_in_flight``, a gather is issued
-    fewer buckets ahead, and reductions are waited for earlier, so that no more bytes are in flight: filled by a gather and not yet
-    used, or read by a reduction, which torch keeps until its wait.
+    copies that take its result apart, stands before the first node that needs it. Where a second reduction reads the first one's
+    result, as over replicas, it is issued behind the launch of the next reduction, and the first is waited for only there. With
+    ``max_bytes_in_flight``, a gather is issued fewer buckets ahead, and reductions are waited for earlier, so that no more bytes are
+    in flight: filled by a gather and not yet used, or read by a reduction, which torch keeps until its wait.
 
     Safe because every node stays behind what it reads, memory is written and freed in the order in which it was, a wait counts as
     reading what its launch reads, and nothing passes a send, a receive, a barrier or a call that nobody can see into. What is
