@@ -16,7 +16,7 @@ from hyperviz.widgets.cards import VERDICT_WORDS, cards
 from hyperviz.widgets.graph_view import GraphView
 from hyperviz.widgets.knob_panel import KnobPanel
 from hyperviz.widgets.logbook import Logbook
-from hyperviz.widgets.markup import tag
+from hyperviz.widgets.markup import tag, text
 from hyperviz.widgets.outcome import Outcome, effect_of_settings, effect_on_plan, same_regions, speedup
 from hyperviz.widgets.progress import ProgressPanel
 from hyperviz.widgets.result_tabs import ResultTabs
@@ -272,8 +272,10 @@ class Explorer(widgets.VBox):
 
     def _fail(self, what: str, error: Exception) -> None:
         words = str(error) or type(error).__name__
-        detail = tag("span", words if len(words) < 900 else words[:900] + "… (the whole text is in the log)")
-        self._message.value = tag("p", tag("b", f"{what}. "), detail, kind="hv-message hv-error", role="alert")
+        first, _, rest = words.partition("\n\n")  # as a rank's traceback follows what it raised
+        detail = tag("span", text(first if len(first) < 900 else first[:900] + "… (the whole text is in the log)", 1000))
+        where = tag("details", tag("summary", "where"), tag("pre", text(rest, 4000))) if rest else ""
+        self._message.value = tag("div", tag("b", f"{what}. "), detail, where, kind="hv-message hv-error", role="alert")
         self._book.add(f"{what}: {type(error).__name__}: {words}", error)
 
     def _caption(self) -> str:

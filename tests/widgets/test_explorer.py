@@ -128,6 +128,18 @@ def test_an_error_of_the_compiler_is_shown_escaped_and_whole_in_the_log(explore)
     assert compiled(explore()).report is not None
 
 
+def test_what_follows_an_error_is_folded_below_it(explore, monkeypatch):
+    def fail(*_):
+        raise RuntimeError(f"rank 1 of 2 raised ValueError: no\n\nTraceback\n  File {HOSTILE}")
+
+    explorer = explore(knobs=Knobs("regional"))
+    monkeypatch.setattr(explorer._backend, "compile", fail)
+    compiled(explorer)
+    head, _, rest = explorer._message.value.partition("<details>")
+    assert "rank 1 of 2 raised ValueError: no" in head and "Traceback" not in head
+    assert "<pre>Traceback\n  File" in rest and "<img" not in rest
+
+
 @pytest.mark.parametrize(("method", "words"), [("compare", "Comparing failed."), ("benchmark", "Timing failed.")])
 def test_what_was_compiled_stays_when_measuring_it_fails(explore, monkeypatch, method, words):
     explorer = explore(knobs=Knobs("regional"))
