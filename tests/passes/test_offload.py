@@ -191,6 +191,7 @@ def test_it_is_planned_and_compiled_and_refuses_to_run_everywhere_before_anythin
         "compiled": lambda: compiled(*flat),
         "compare": lambda: hv.compare(plain, offloaded, flat),
         "compare, a plain graph": lambda: hv.compare(plain.graph_module, offloaded.graph_module, flat),
+        "timeline": lambda: hv.timeline(offloaded, flat=flat),
         "benchmark": lambda: hv.benchmark({"eager": plain, "offloaded": compiled}, flat),
     }
     for name, run in runs.items():

@@ -249,7 +249,7 @@ def test_nothing_passes_a_send_or_a_call_that_nobody_can_see_into(group):
         gathered = c10d.wait_tensor(c10d.all_gather_into_tensor(y, 1, group))
         return z, gathered
 
-    for between in (None, print):
+    for between, arguments in ((None, ()), (print, ("step",)), (torch.ops.c10d.send.default, ([], None, 0, 0))):
         graph_module = _traced(step, torch.ones(4), torch.ones(4))
         first = next(node for node in graph_module.graph.nodes if is_wait(node))
         with graph_module.graph.inserting_after(first):
@@ -258,10 +258,10 @@ def test_nothing_passes_a_send_or_a_call_that_nobody_can_see_into(group):
                 other.meta["val"] = torch.empty(4)
         if between is not None:
             with graph_module.graph.inserting_after(first):
-                graph_module.graph.call_function(between, ("step",))
+                graph_module.graph.call_function(between, arguments)
         OverlapPass().run(graph_module, ON)
         names = [node.name for node in graph_module.graph.nodes]
-        assert (names.index(first.name) < names.index(other.name)) is (between is not None)
+        assert (names.index(first.name) < names.index(other.name)) is (between is not None), between
 
 
 LAUNCHES = {

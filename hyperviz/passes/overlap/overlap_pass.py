@@ -84,7 +84,7 @@ class OverlapPass(GraphPass):
 
 def _reorder(graph: fx.Graph, order: list[fx.Node]) -> None:
     """Lets nodes stand in an order, those in place untouched."""
-    current = graph._root.next
+    current = next(iter(graph.nodes))
     for node in order:
         if node is current:
             current = current.next
