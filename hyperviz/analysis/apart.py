@@ -172,7 +172,7 @@ def _priced(apart: Apart, question: _Question, runs: Regions) -> Apart:
     before = Judged.of(runs, graph_module, figures_of(limits))
     units, flights = before.units(), before.flights()
     starts, ends = _starts(question, runs, [number for number, unit in enumerate(units) if unit.is_run])
-    now, then = (before.joined(join_runs(units, [], _ANY, _ANY, frozenset(one)), units) for one in (starts, starts - ends))
+    now, then = (before.joined(join_runs(units, [], _ANY, frozenset(one)), units) for one in (starts, starts - ends))
     costs = tuple(_costs(before.hidden_ms, now.hidden_ms, then, limits))
     ceiling = float("inf") if before.peak_bytes is None else before.peak_bytes * (1 + limits.peak)
     refusals = _refusals(costs, (then.peak_bytes or 0) > ceiling, bool(before.blind(units, flights) & ends), limits)

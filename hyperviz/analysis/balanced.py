@@ -13,8 +13,8 @@ The method. Whether a join is allowed depends on the runs between its ends, and 
 of it; so going from left to right and joining as far as it goes gives the fewest intervals (interval partition by the earliest end; see
 Kleinberg and Tardos, "Algorithm Design", 2006, section 4.1). Two things keep that from being exact, and make it a heuristic: a
 collective that is launched in one region and waited for in another pays for both, and timeline and peak answer to all joins together.
-So what a join costs is counted from the collective's slack under runs, the whole is judged at the end, and joins that turn out dearer
-are cut in two until the limits hold. Near linear in the number of nodes, but for the few times that the whole is judged.
+So what a join costs is counted from the collective's slack under runs, the whole is judged at the end, memory only then, and joins that
+turn out dearer are cut in two until the limits hold. Near linear in the number of nodes, but for the few times that the whole is judged.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def rejoin(runs: Regions, graph_module: fx.GraphModule, limits: Limits) -> Regio
     apart = before.blind(units, flights)
     ceiling = float("inf") if before.peak_bytes is None else before.peak_bytes * (1 + limits.peak)
     while True:
-        joins = join_runs(units, flights, limits.hidden, ceiling, frozenset(apart))
+        joins = join_runs(units, flights, limits.hidden, frozenset(apart))
         after = before.joined(joins, units)
         dear = [join for join in _too_dear(before, after, joins, units, flights, limits.hidden, ceiling) if len(join.runs) > 1]
         if not dear:
@@ -136,7 +136,7 @@ class Judged:
         for unit in units:
             name = f"region_{number}" if unit.is_run else unit.nodes[0].name
             number += unit.is_run
-            unit.time_ms, unit.live_bytes = spans.get(name, 0.0), float(steps[name].live_bytes or 0)
+            unit.time_ms = spans.get(name, 0.0)
             if not unit.is_run:
                 unit.moved_bytes = float((steps[name].bytes_in if is_free(unit.nodes[0]) else steps[name].bytes_out) or 0)
         return units

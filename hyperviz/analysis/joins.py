@@ -1,4 +1,4 @@
-"""Joining consecutive runs into regions, from left to right, as far as order, hidden time and memory allow."""
+"""Joining consecutive runs into regions, from left to right, as far as order and hidden time allow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ class Unit:
         is_run: whether it is compiled.
         before: numbers of the units that it must stay behind.
         time_ms: how long its compute takes.
-        live_bytes: alive while it runs, as the graph stands.
         moved_bytes: by how much more is alive beside a region that it stood within: what it frees, or allocates for a launch.
     """
 
@@ -47,7 +46,6 @@ class Unit:
     is_run: bool
     before: set[int] = field(default_factory=set)
     time_ms: float = 0.0
-    live_bytes: float = 0.0
     moved_bytes: float = 0.0
 
 
@@ -60,7 +58,6 @@ class Join:
         ahead: numbers of the eager units that go ahead of the region, in order.
         behind: of those that go behind it, in order.
         cost_ms: number of a flight → compute that leaves its window here.
-        live_bytes: the most that was alive while any of its units ran.
         moved_bytes: the sum of what its eager units move.
     """
 
@@ -68,7 +65,6 @@ class Join:
     ahead: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
     cost_ms: Mapping[int, float] = field(default_factory=dict)
-    live_bytes: float = 0.0
     moved_bytes: float = 0.0
 
 
@@ -101,19 +97,16 @@ def units_of(order: Iterable[fx.Node], groups: Sequence[Sequence[fx.Node]], befo
     return units
 
 
-def join_runs(
-    units: Sequence[Unit], flights: Sequence[Flight], hidden: float, peak_bytes: float, apart: frozenset[int] = frozenset()
-) -> list[Join]:
+def join_runs(units: Sequence[Unit], flights: Sequence[Flight], hidden: float, apart: frozenset[int] = frozenset()) -> list[Join]:
     """Join runs from left to right, as far as it goes.
 
     Args:
         units: in order.
         flights: the collectives; one of which no duration is known is left out, with its launch or wait in ``apart``.
         hidden: share of its duration that a collective may lose beyond its slack.
-        peak_bytes: that no region may exceed.
         apart: numbers of runs that must begin a region.
     """
-    joiner = _Joiner(units, [0.0, *accumulate(unit.time_ms for unit in units)], flights, hidden, peak_bytes)
+    joiner = _Joiner(units, [0.0, *accumulate(unit.time_ms for unit in units)], flights, hidden)
     joins: list[Join] = []
     between: list[int] = []
     for number, unit in enumerate(units):
@@ -123,7 +116,7 @@ def join_runs(
         longer = joiner.longer(joins[-1], between, number) if joins and number not in apart else None
         if longer is None:
             joiner.pay(joins[-1:])
-            joins.append(Join((number,), live_bytes=unit.live_bytes))
+            joins.append(Join((number,)))
         else:
             joins[-1] = longer
         between = []
@@ -151,7 +144,6 @@ class _Joiner:
     elapsed_ms: Sequence[float]  # of compute before each unit
     flights: Sequence[Flight]
     hidden: float
-    peak_bytes: float
     lost_ms: dict[int, float] = field(default_factory=dict)
     starts: dict[int, int] = field(default_factory=dict)  # unit → the flight that it launches
     ends: dict[int, int] = field(default_factory=dict)
@@ -178,9 +170,8 @@ class _Joiner:
                 needed |= {number, *self.units[number].before}
         runs = (*join.runs, run)
         sides = (*join.ahead, *filter(needed.__contains__, loose)), tuple(number for number in loose if number not in needed)
-        units = [self.units[number] for number in (*between, run)]
-        live, moved = max(unit.live_bytes for unit in units), sum(unit.moved_bytes for unit in units)
-        longer = Join(runs, *sides, self._cost_ms(runs, *sides), max(join.live_bytes, live), join.moved_bytes + moved)
+        moved = join.moved_bytes + sum(self.units[number].moved_bytes for number in between)
+        longer = Join(runs, *sides, self._cost_ms(runs, *sides), moved)
         return longer if self._is_affordable(longer) else None
 
     def pay(self, joins: Iterable[Join]) -> None:
@@ -208,8 +199,6 @@ class _Joiner:
         return cost
 
     def _is_affordable(self, join: Join) -> bool:
-        if join.live_bytes + join.moved_bytes > self.peak_bytes:
-            return False
         for index, cost in join.cost_ms.items():
             flight = self.flights[index]
             if self.lost_ms.get(index, 0.0) + cost > flight.slack_ms + self.hidden * flight.duration_ms + _ROUNDING_MS:

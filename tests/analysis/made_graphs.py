@@ -103,7 +103,7 @@ def fewest_regions(graph_module, limits):
     starts = [number for number, unit in enumerate(units) if unit.is_run][1:]
     for count in range(len(starts) + 1):
         for apart in combinations(starts, count):
-            joins = join_runs(units, [], 0.0, float("inf"), frozenset(apart))
+            joins = join_runs(units, [], 0.0, frozenset(apart))
             if len(joins) == count + 1 and within(before, before.joined(joins, units), limits):
                 return count + 1
     raise AssertionError("runs themselves keep every limit")
