@@ -140,6 +140,7 @@ def test_a_limit_on_bytes_is_kept_and_says_what_it_cost():
     # What cannot be kept is not: one gather alone is larger, and its place is the one it had.
     none = _sharded(enable_overlap=True, max_bytes_in_flight=0).graph_module.meta["overlap"]
     assert none.num_gathers == 0 and none.most_bytes_in_flight == 64
+    assert none.limits[-1] == "64 bytes are in flight at once all the same: nothing is issued later than where it stood"
 
 
 def test_the_sum_over_replicas_is_issued_with_the_next_reduction_so_that_both_steps_have_compute_beside_them():

@@ -73,7 +73,7 @@ class OverlapPass(GraphPass):
         most = keep_within(places, pass_config.max_bytes_in_flight)
         keys = places.keys()
         order = sorted(keys, key=keys.__getitem__)
-        overlap = describe(places, order, most)
+        overlap = describe(places, order, most, pass_config.max_bytes_in_flight)
         _reorder(graph, order)
         graph.lint()
         graph_module.recompile()

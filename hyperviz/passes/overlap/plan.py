@@ -37,7 +37,7 @@ class Overlap:
         num_reductions: other collectives that are issued earlier, likewise.
         num_waits: collectives that are waited for later.
         most_bytes_in_flight: filled by gathers and not yet used, or read by reductions and not yet waited for, at once.
-        limits: where ``max_bytes_in_flight`` kept something from moving further, a sentence each.
+        limits: where ``max_bytes_in_flight`` kept something from moving further, or could not be kept, a sentence each.
     """
 
     moves: tuple[Move, ...] = ()
@@ -53,7 +53,7 @@ class Overlap:
         if not self.most_bytes_in_flight and not self.moves:
             return "overlap: nothing to move, the graph has no collective that is waited for elsewhere"
         counts = f"{self.num_gathers} gathers and {self.num_reductions} other collectives issued earlier, {self.num_waits} waited for later"
-        limited = f"; the limit kept {len(self.limits)} from moving further" if self.limits else ""
+        limited = f"; max_bytes_in_flight shows in {len(self.limits)} places" if self.limits else ""
         return f"overlap: {counts}, at most {self.most_bytes_in_flight:,} bytes in flight{limited}"
 
     def __str__(self) -> str:

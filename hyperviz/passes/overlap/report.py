@@ -11,7 +11,7 @@ from hyperviz.passes.overlap.places import AT, LAST, Place, Places
 from hyperviz.passes.overlap.plan import Move, Overlap
 
 
-def describe(places: Places, order: Sequence[fx.Node], most_bytes: int) -> Overlap:
+def describe(places: Places, order: Sequence[fx.Node], most_bytes: int, limit: int | None) -> Overlap:
     """The moves that make an order of the one that ``places`` was made for.
 
     A front moved if it passed a node that keeps its place, or a wait; a back moved if it passed a node that keeps its place, or a
@@ -33,7 +33,7 @@ def describe(places: Places, order: Sequence[fx.Node], most_bytes: int) -> Overl
         num_reductions=len(gathers) - sum(gathers),
         num_waits=len({*waited.values()}),
         most_bytes_in_flight=most_bytes,
-        limits=(*places.limits, *_held_back(places)),
+        limits=(*places.limits, *_held_back(places), *_exceeded(most_bytes, limit)),
     )
 
 
@@ -94,3 +94,8 @@ def _held_back(places: Places) -> Iterator[str]:
         yield f"{places.transfers[index].name} is waited for before the end: max_bytes_in_flight asks {reason}"
     for index, other in places.behind.items():
         yield f"{places.transfers[index].name} is issued behind the wait for {other}: max_bytes_in_flight asks for room"
+
+
+def _exceeded(most_bytes: int, limit: int | None) -> Iterator[str]:
+    if limit is not None and most_bytes > limit:
+        yield f"{most_bytes:,} bytes are in flight at once all the same: nothing is issued later than where it stood"
