@@ -6,6 +6,7 @@ import operator
 
 import pytest
 import torch
+import torch.distributed._functional_collectives  # registers the collectives
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -65,3 +66,17 @@ def test_writes_are_read_off_the_schema_the_method_and_the_python_operator():
     ]
     for node, expected in cases:
         assert written(node) == expected, node.target
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_a_wait_returns_the_memory_that_its_launch_filled(with_values):
+    graph, operators = fx.Graph(), torch.ops._c10d_functional
+    x = graph.placeholder("x")
+    buffer = graph.call_function(torch.ops.aten.empty.memory_format, ([4],))
+    launch = graph.call_function(operators.all_gather_into_tensor_out.default, (x, 2, "0"), {"out": buffer})
+    wait = graph.call_function(operators.wait_tensor.default, (launch,))
+    if with_values:  # torch's own fake wait returns a tensor of its own
+        for node in graph.nodes:
+            node.meta["val"] = torch.empty(4)
+    memory = Memory(graph)
+    assert memory.of(buffer) is memory.of(launch) is memory.of(wait) is not memory.of(x)
