@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hyperviz.render.numbers import plural
-from hyperviz.snapshot import Collective, NodeSnapshot, Plan
+from hyperviz.snapshot import Collective, NodeSnapshot, Plan, Window, windows_of
 
 _REACH = 6
 """Steps back from a launch within which its parameters stand: behind views, casts and the copies that fill a bucket."""
@@ -66,19 +66,15 @@ class CommunicationRow:
 def communication(plan: Plan) -> list[CommunicationRow]:
     """Every collective of a plan's graph, in the order of launches.
 
-    A node inside a window stays there for certain if it is eager, or if all of its region is inside the same window. A region that
-    also holds nodes from outside runs at one moment only: where the plan knows its place, that decides; else it may be before the
-    launch or behind the wait.
+    What of each window a plan keeps is what ``hyperviz.snapshot.windows_of`` says.
     """
     nodes = plan.graph.by_name()
-    order = {name: index for index, name in enumerate(plan.order or nodes)}
-    spans = {region.name: _span([order[name] for name in region.nodes]) for region in plan.regions}
-    span_of = {name: spans[region.name] for name, region in plan.region_of().items()}
+    windows = {window.launch: window for window in windows_of(plan)}
     launches = {one.launch for one in plan.graph.collectives}
     rows = []
     for number, one in enumerate(plan.graph.collectives):
         launch = nodes[one.launch]
-        kept = _num_kept(one, order, span_of)
+        kept = _num_kept(windows.get(one.launch))
         rows.append(CommunicationRow(number, one, _moves(launch, nodes, launches), launch.module_path, launch.phase, kept))
     return rows
 
@@ -94,16 +90,8 @@ def summary_of_windows(plan: Plan) -> str:
     return f"{count}, {len(open_)} with compute between launch and wait, of which {kept} keep all of it"
 
 
-def _span(places: list[int]) -> tuple[int, int]:
-    return min(places), max(places)
-
-
-def _num_kept(one: Collective, order: Mapping[str, int], span_of: Mapping[str, tuple[int, int]]) -> int | None:
-    if one.launch in span_of or any(wait in span_of for wait in one.waits):
-        return None
-    start, end = order[one.launch], order[one.waits[0]] if one.waits else len(order)
-    spans = [span_of.get(name, (order[name], order[name])) for name in one.compute_inside]
-    return sum(start < first and last < end for first, last in spans)
+def _num_kept(window: Window | None) -> int | None:
+    return None if window is None or window.region else len(window.inside) - len(window.lost)
 
 
 def _moves(launch: NodeSnapshot, nodes: Mapping[str, NodeSnapshot], launches: set[str]) -> tuple[str, ...]:

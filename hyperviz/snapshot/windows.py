@@ -61,16 +61,18 @@ def windows_in(plan: Plan, order: Sequence[str]) -> tuple[Window, ...]:
 
 
 def steps_of(plan: Plan) -> Iterator[tuple[str, ...]]:
-    """The calls of a planned graph as they run: alone, or with the other members of their region."""
+    """The calls of a planned graph as they run: alone, or with the other members of their region, where the last of them stands."""
     order = plan.order or tuple(node.name for node in plan.graph.nodes)
-    region_of, done = plan.region_of(), set()
+    region_of, left = plan.region_of(), {region.name: len(region) for region in plan.regions}
     calls = {node.name for node in plan.graph.nodes if node.op not in (*_CONSTANTS, "get_attr")}
     for name in order:
         region = region_of.get(name)
-        if region is None and name in calls:
-            yield (name,)
-        elif region is not None and region.name not in done:
-            done.add(region.name)
+        if region is None:
+            if name in calls:
+                yield (name,)
+            continue
+        left[region.name] -= 1
+        if not left[region.name]:
             yield tuple(member for member in region.nodes if member in calls)
 
 
