@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from hyperviz.analysis import Hardware
+from hyperviz.analysis.hardware import NAMES
 from hyperviz.api import verbs
 from hyperviz.api.parallel import parallelised
 from hyperviz.api.programs import Graph, graph_module_of
+from hyperviz.api.strategies import costs_label, strategy_cost
+from hyperviz.api.timeline import timeline
 from hyperviz.passes import CompiledGraph, PassConfig, check_settings, list_settings, parse_setting
-from hyperviz.snapshot import CompileReport, Equality, Plan, Progress, RankReports, Setting, Timings
+from hyperviz.snapshot import Apart, CompileReport, Equality, Plan, Progress, RankReports, Setting, StrategyCost, Timelines, Timings
 from hyperviz.widgets import Knobs, Stopped
 
 
@@ -25,6 +29,32 @@ class Session:
     def plan(self, knobs: Knobs) -> Plan:
         """What these knobs would compile."""
         return verbs.plan(self._joint, self._configured(knobs))
+
+    @property
+    def costs_label(self) -> str:
+        """Whose figures costs go by."""
+        return costs_label(self._config)
+
+    def strategy_cost(self, knobs: Knobs, strategy: str) -> StrategyCost:
+        """What a strategy would cost."""
+        return strategy_cost(self._joint, self._configured(knobs), strategy)
+
+    def hardware(self) -> tuple[str, ...]:
+        """The names of the hardware, the config's first."""
+        meant = self._config.hardware if isinstance(self._config.hardware, str) else self._config.hardware.name
+        return tuple(dict.fromkeys((meant.lower(), *NAMES)))
+
+    def timelines(self, knobs: Knobs, hardware: str) -> Timelines:
+        """The step before and after, one above the other."""
+        named = self._config.hardware
+        chosen = named if isinstance(named, Hardware) and named.name == hardware else hardware
+        before = timeline(self._joint, hardware=chosen, title="The graph, eager")
+        after = timeline(self._joint, self._configured(knobs), hardware=chosen, title=f"The plan, {knobs}")
+        return Timelines((before,) if knobs.mode == "off" else (before, after))
+
+    def why_apart(self, knobs: Knobs, first: str, second: str) -> Apart:
+        """Why two regions are not one."""
+        return verbs.why_apart(self._joint, self._configured(knobs), first, second)
 
     def compile(self, knobs: Knobs, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> CompileReport:
         """Compile; what was compiled before stays as it was until this one is done."""

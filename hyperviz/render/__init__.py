@@ -13,9 +13,12 @@ from hyperviz.render.report import html
 from hyperviz.render.svg import svg
 from hyperviz.render.table import PlanRow, plan_table
 from hyperviz.render.text import text
+from hyperviz.render.timeline_svg import WIDTH as TIMELINE_WIDTH
+from hyperviz.render.timeline_svg import timeline_svg
 from hyperviz.render.trace_json import trace_json
 
 __all__ = [
+    "TIMELINE_WIDTH",
     "CommunicationRow",
     "Layout",
     "PlanRow",
@@ -34,5 +37,6 @@ __all__ = [
     "summary_of_windows",
     "svg",
     "text",
+    "timeline_svg",
     "trace_json",
 ]

@@ -101,7 +101,8 @@ def compile_report(label: str, report: CompileReport) -> Html:
     rows = [(one.name, one.num_nodes, f"{one.seconds:.3f} s", one.reused_from or "", one.cache, one.error or "") for one in report.regions]
     headings = ("Region", "Nodes", "Compiled in", "Shares the artifact of", "Inductor's cache", "Error")
     caption = f"{label}: compiled in {report.seconds:.2f} s"
-    return join([*(tag("p", note, class_="note") for note in report.notes), table(caption, headings, rows, numeric=(1, 2))])
+    order = tag("p", f"Checked after compiling: {report.order}.") if report.order else ""
+    return join([order, *(tag("p", note, class_="note") for note in report.notes), table(caption, headings, rows, numeric=(1, 2))])
 
 
 def timing_tables(timings: Timings) -> Html:

@@ -84,13 +84,13 @@ def draw_lane(
     bars: list[Bar] = []
     stripes: list[Bar] = []
     for span in spans:
-        look, label = _look(span, kinds, theme)
+        look, label = look_of(span, kinds, theme)
         if span.end_ms is None:
             say(axes, span.start_ms, row + 0.5, "?", theme.alarm, 11, weight="bold", ha="left", va="center")
             continue
         bars.append(Bar(span.start_ms, span.end_ms, look))
         if span.kind == "communication":
-            stripes += [Bar(start, end, Look("none", "none", theme.alarm)) for start, end in _common(span.start_ms, span.end_ms, standing)]
+            stripes += [Bar(start, end, Look("none", "none", theme.alarm)) for start, end in common(span.start_ms, span.end_ms, standing)]
         if words := _fitting(label, int((span.end_ms - span.start_ms) / per_inch / _CHARACTER)):
             middle = (span.start_ms + span.end_ms) / 2
             _label(axes, middle, row, words, theme, any(bar.start <= middle <= bar.end for bar in stripes[-2:]))
@@ -115,7 +115,7 @@ def coarse(bars: Sequence[Bar], resolution: float) -> list[Bar]:
     return [*raster, *(bar for bar in bars if bar.end - bar.start >= resolution)]
 
 
-def _common(start: float, end: float, standing: Stretches) -> Iterator[tuple[float, float]]:
+def common(start: float, end: float, standing: Stretches) -> Iterator[tuple[float, float]]:
     """The parts of the stretches that lie between two moments."""
     first = bisect_right(standing, start, key=lambda stretch: stretch[1])
     last = bisect_left(standing, end, key=lambda stretch: stretch[0])
@@ -123,8 +123,8 @@ def _common(start: float, end: float, standing: Stretches) -> Iterator[tuple[flo
         yield max(since, start), min(until, end)
 
 
-def _look(span: Span, kinds: Mapping[str, str], theme: Theme) -> tuple[Look, str]:
-    """Look and label of a span."""
+def look_of(span: Span, kinds: Mapping[str, str], theme: Theme) -> tuple[Look, str]:
+    """Look and label of a span; ``kinds`` maps a launch to the kind of its collective."""
     if span.kind == "exposed":
         return look_of_standing(theme), ""
     if span.kind == "communication":

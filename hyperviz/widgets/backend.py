@@ -8,7 +8,20 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol
 
-from hyperviz.snapshot import MODES, STRATEGIES, CompileReport, Equality, Plan, Progress, RankReports, Setting, Timings
+from hyperviz.snapshot import (
+    MODES,
+    STRATEGIES,
+    Apart,
+    CompileReport,
+    Equality,
+    Plan,
+    Progress,
+    RankReports,
+    Setting,
+    StrategyCost,
+    Timelines,
+    Timings,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,31 @@ class Backend(Protocol):
 
     def plan(self, knobs: Knobs) -> Plan:
         """What these knobs would compile; fast enough to be called on every click."""
+        ...
+
+    @property
+    def costs_label(self) -> str:
+        """Whose figures the costs of strategies go by, in words."""
+        ...
+
+    def strategy_cost(self, knobs: Knobs, strategy: str) -> StrategyCost:
+        """What a strategy would cost in regional mode, whatever strategy the knobs show; called in a thread, compiles nothing."""
+        ...
+
+    def hardware(self) -> tuple[str, ...]:
+        """Names of the hardware that a timeline can be estimated for, the one that is meant first in front."""
+        ...
+
+    def timelines(self, knobs: Knobs, hardware: str) -> Timelines:
+        """The step as the graph has it, and as these knobs would compile it, estimated for named hardware; called in a thread."""
+        ...
+
+    def why_apart(self, knobs: Knobs, first: str, second: str) -> Apart:
+        """Why two regions, or the regions of two nodes, are not one; called in a thread.
+
+        Raises:
+            ValueError: if a name is neither a region nor a node, naming the nearest.
+        """
         ...
 
     def compile(self, knobs: Knobs, progress: Callable[[Progress], None], should_stop: Callable[[], bool]) -> CompileReport:

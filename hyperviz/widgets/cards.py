@@ -54,6 +54,7 @@ def _plan_card(plan: Plan, outcome: Outcome | None, stale: bool) -> Html:
         detail = f"{plan.num_compiled:,} of {count(calls, 'call')} compiled, {len(plan.eager):,} stay eager"
     if outcome and not stale:
         detail += f"; compiled in {seconds(outcome.report.seconds)}"
+        detail += f"; {outcome.report.order}" if outcome.report.order else ""
     return _card("What is compiled?", "", words, detail, "note")
 
 

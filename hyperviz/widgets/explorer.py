@@ -13,6 +13,7 @@ import ipywidgets as widgets
 from hyperviz.snapshot import CompileReport, Equality, Plan, RankReports, Timings
 from hyperviz.widgets.backend import Backend, Knobs, Stopped
 from hyperviz.widgets.cards import VERDICT_WORDS, cards
+from hyperviz.widgets.evidence import Evidence
 from hyperviz.widgets.graph_view import GraphView
 from hyperviz.widgets.knob_panel import KnobPanel
 from hyperviz.widgets.logbook import Logbook
@@ -51,11 +52,15 @@ class Explorer(widgets.VBox):
         self._panel = KnobPanel(self._knobs, self._on_turn, self._on_compile, self.stop, where=backend.where)
         self._editor = SettingsEditor(backend, lambda settings: self._turn(self._knobs.replace(settings=settings)))
         self._progress, self._book = ProgressPanel(), Logbook()
-        self._tabs = ResultTabs(self._editor, self._book, communicates=bool(self.plan.graph.collectives), where=backend.where)
+        self._evidence = Evidence(backend, self.view, self._panel.show_costs)
+        has_links, evidence = bool(self.plan.graph.collectives), self._evidence.tabs
+        self._tabs = ResultTabs(self._editor, self._book, communicates=has_links, where=backend.where, evidence=evidence)
+        self.view.on_compare(self._on_compare)
         super().__init__([self._panel, self._cards, self._progress, self._message, self.view, self._tabs])
         self.add_class("hv-explorer")
         self._editor.show(self._knobs.settings)
         self._tabs.show_plan(self.plan)
+        self._evidence.show(self._knobs, self.plan)
         self._refresh()
 
     @property
@@ -142,6 +147,7 @@ class Explorer(widgets.VBox):
     def close(self) -> None:
         """Stops the worker and takes the explorer off the page."""
         self._worker.close()
+        self._evidence.close()
         self._progress.end()
         self.view.still.close()
         self.view.close()
@@ -152,6 +158,11 @@ class Explorer(widgets.VBox):
 
     def _on_compile(self) -> None:
         self.compile()
+
+    def _on_compare(self, first: str, second: str) -> None:
+        """Two nodes were chosen in the graph: the tab that says why they are not one region comes to the front."""
+        self._tabs.bring("Why two?")
+        self._evidence.apart.ask(first, second)
 
     def _on_turn(self) -> None:
         self._turn(self._panel.read(self._knobs))
@@ -173,6 +184,7 @@ class Explorer(widgets.VBox):
                 self._say(_effect(before, knobs, old, self.plan))
                 self._book.add(f"planned {self.plan}")
                 self._tabs.show_plan(self.plan)
+                self._evidence.show(knobs, self.plan)
             self._panel.show(self._knobs)
             self._editor.show(self._knobs.settings)
             self._refresh()

@@ -58,6 +58,7 @@ class GraphPanel {
     on(parts.farther, "click", () => this.view?.zoom(1 / 1.4));
     on(parts.fit, "click", () => this.view?.fit());
     on(parts.toggle, "click", () => this.write("tabular", !model.get("tabular")));
+    parts.canvas.addEventListener("pointerdown", (event) => (this.shift = event.shiftKey), { signal, capture: true });
     on(parts.table, "click", (event) => this.pick(event.target.closest("tr[data-name]")?.dataset.name));
     on(parts.table, "keydown", (event) => this.onTableKey(event));
     on(parts.root, "keydown", (event) => this.onKeyLast(event));
@@ -119,7 +120,7 @@ class GraphPanel {
   hooks() {
     return {
       overlay: this.overlay,
-      onSelect: (name) => this.write("selected", name),
+      onSelect: (name) => (this.shift && name ? this.compare(this.model.get("selected"), name) : this.write("selected", name)),
       onSearch: () => this.parts.search.focus(),
       onTable: () => this.write("tabular", true),
     };
@@ -211,11 +212,29 @@ class GraphPanel {
     if (name && name !== this.model.get("selected")) this.write("selected", name);
   }
 
+  /** Asks why two nodes are not in one region; the selection stays on the first. */
+  compare(first, second) {
+    this.shift = false;
+    this.pinned = "";
+    this.parts.count.textContent = "";
+    if (this.view && this.view.selected !== this.model.get("selected")) this.view.select(this.model.get("selected"));
+    if (first && second) this.model.send({ kind: "compare", first, second });
+    else if (second) this.write("selected", second);
+  }
+
+  /** The key x: on one node it remembers the node, on another it asks about both. */
+  pin(name) {
+    if (this.pinned && this.pinned !== name) return this.compare(this.pinned, name);
+    this.pinned = name;
+    this.parts.count.textContent = `${name} and …? Select another node, and press x`;
+  }
+
   /** Before the picture sees a key: the twin, and leaving for good where there is nothing left to clear. */
   onKeyBefore(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.parts.canvas.contains(event.target)) return;
     const node = this.facts?.byName.get(this.model.get("selected"));
     if (event.key === "b" && node) this.pick(node.twin || node.twins?.[0]);
+    else if (event.key === "x" && node) this.pin(node.name);
     else if (event.key === "Escape" && !node) this.leave();
     else return;
     event.preventDefault();

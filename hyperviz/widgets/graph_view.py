@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -39,7 +40,7 @@ class GraphView(anywidget.AnyWidget):
 
     # One module, no build: what pictures can do stands beside the renderer, which uses it in reports too.
     _esm = _text("render", "view.js") + "".join(_text("widgets", f"{name}.js") for name in ("surroundings", "inspector", "graph_view"))
-    _css = _text("widgets", "graph_view.css")
+    _css = _text("widgets", "graph_view.css") + _text("widgets", "evidence.css")
 
     _picture = traitlets.Bytes().tag(sync=True)
     _facts = traitlets.Bytes().tag(sync=True)
@@ -77,6 +78,15 @@ class GraphView(anywidget.AnyWidget):
     def node(self) -> NodeSnapshot | None:
         """The selected node."""
         return self._current.graph.by_name().get(self.selected)
+
+    def on_compare(self, act: Callable[[str, str], None]) -> None:
+        """Calls ``act(first, second)`` when a person chooses two nodes: with Shift and a click, or with the key x on each."""
+
+        def heard(_: Any, content: Any, __: Any) -> None:
+            if isinstance(content, dict) and content.get("kind") == "compare":
+                act(str(content.get("first", "")), str(content.get("second", "")))
+
+        self.on_msg(heard)
 
     def _ipython_display_(self, **_: Any) -> None:
         self.still.show(self.plan, str(self.plan), self)

@@ -16,6 +16,7 @@ const KEYS = [
   ["n p", "next and previous node, as they run"],
   ["b", "the backward of a forward node, and back"],
   ["w", "the wait of a collective, and back"],
+  ["x", "on two nodes: why are they not one region?"],
   ["Enter", "look closer"],
   ["0 + −", "fit, zoom in, zoom out"],
   ["/", "search"],

@@ -10,9 +10,11 @@ import ipywidgets as widgets
 from hyperviz.snapshot import MODES, STRATEGIES
 from hyperviz.widgets.backend import Knobs
 from hyperviz.widgets.markup import tag
+from hyperviz.widgets.strategies_tab import Costs, option
 
 MODE_TIPS = ("Nothing is compiled", "Compute is compiled in regions; communication and side effects stay eager", "Everything in one region")
 _COMPILE = "Compile, compare and time what is planned"
+_NAMES = tuple((strategy, strategy) for strategy in STRATEGIES)
 
 
 class KnobPanel(widgets.HBox):
@@ -30,7 +32,7 @@ class KnobPanel(widgets.HBox):
         self, knobs: Knobs, on_turn: Callable[[], None], on_compile: Callable[[], None], on_stop: Callable[[], None], *, where: str = ""
     ) -> None:
         self._mode = widgets.ToggleButtons(options=MODES, value=knobs.mode, tooltips=MODE_TIPS)
-        self._strategy = widgets.Dropdown(options=STRATEGIES, value=knobs.strategy, tooltip="How compute is grouped into regions")
+        self._strategy = widgets.Dropdown(options=_NAMES, value=knobs.strategy, tooltip="How compute is grouped into regions")
         self._compile = widgets.Button(description="Compile", button_style="primary", tooltip=_COMPILE + (f", on {where}" if where else ""))
         self._stop = widgets.Button(description="Stop", disabled=True, tooltip="End the ranks" if where else "Stop before the next region")
         self._on_turn, self._showing = on_turn, False
@@ -53,6 +55,17 @@ class KnobPanel(widgets.HBox):
         self._showing = True
         self._mode.value, self._strategy.value = knobs.mode, knobs.strategy
         self._strategy.disabled = knobs.mode != "regional"
+        self._showing = False
+
+    def show_costs(self, costs: Costs, stale: bool) -> None:
+        """Writes what each strategy costs behind its name, as far as it is known; what is chosen stays chosen."""
+        options = tuple((option(strategy, costs, stale), strategy) for strategy in STRATEGIES)
+        if options == tuple(self._strategy.options):
+            return
+        self._showing, chosen = True, self._strategy.value
+        with self._strategy.hold_sync():
+            self._strategy.options = options
+            self._strategy.value = chosen
         self._showing = False
 
     def show_busy(self, busy: bool, stopping: bool = False) -> None:

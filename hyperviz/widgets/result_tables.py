@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hyperviz.snapshot import CompileReport, Equality, Plan, Timings
+from hyperviz.snapshot import CompileReport, Equality, OrderCheck, Plan, Timings
 from hyperviz.widgets.cards import VERDICT_WORDS
 from hyperviz.widgets.markup import Html, table, tag
 from hyperviz.widgets.outcome import speedup
@@ -77,6 +77,8 @@ def timings_table(timings: Timings) -> Html:
 def report_table(report: CompileReport) -> Html:
     """One row per compiled region."""
     notes = [tag("p", note, kind="hv-note") for note in report.notes]
+    if report.order:
+        notes.insert(0, sentence_of_order(report.order))
     rows = [
         (one.name, one.num_nodes, "—" if one.reused_from else seconds(one.seconds), one.cache, one.reused_from or "", one.error or "")
         for one in report.regions
@@ -85,6 +87,14 @@ def report_table(report: CompileReport) -> Html:
     return Html(
         "".join(notes) + table(("Region", "Nodes", "Time", "Cache", "Shares the artifact of", "Error"), rows, caption, numeric=(1, 2))
     )
+
+
+def sentence_of_order(order: OrderCheck) -> Html:
+    """What was found when the compiled graph was compared with the plan, and what collectives have lost."""
+    sign = tag("span", "✓ ", kind="hv-sign", aria_hidden="true")
+    lost = [tag("li", sentence) for sentence in order.lost[:20]]
+    folded = tag("details", tag("summary", "what the others have lost"), tag("ul", *lost), kind="hv-how") if lost else Html("")
+    return Html(tag("p", sign, f"Checked after compiling: {order}.", kind="hv-order") + folded)
 
 
 def equality_table(equality: Equality) -> Html:

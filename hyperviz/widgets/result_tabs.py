@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import ipywidgets as widgets
 
 from hyperviz import render
@@ -14,6 +16,7 @@ from hyperviz.widgets.outcome import Outcome
 from hyperviz.widgets.ranks_tab import rank_widgets
 from hyperviz.widgets.result_tables import equality_table, plan_tables, report_table, timings_table
 from hyperviz.widgets.settings_editor import SettingsEditor
+from hyperviz.widgets.timeline_tab import TimelineTab
 
 
 class ResultTabs(widgets.Tab):
@@ -24,13 +27,23 @@ class ResultTabs(widgets.Tab):
         logbook: what happened.
         communicates: whether the graph does, and so has a tab for it.
         where: which real ranks compile and measure, and so have a tab; empty where this process does.
+        evidence: title → tab, of what can be told before anything is compiled.
     """
 
-    def __init__(self, editor: SettingsEditor, logbook: Logbook, *, communicates: bool = False, where: str = "") -> None:
+    def __init__(
+        self,
+        editor: SettingsEditor,
+        logbook: Logbook,
+        *,
+        communicates: bool = False,
+        where: str = "",
+        evidence: Mapping[str, widgets.Widget] | None = None,
+    ) -> None:
         self._editor, self._where, self._caveat = editor, where, ""
         self._plan, self._communication, self._timings, self._equality, self._ranks = (widgets.VBox().add_class("hv-tab") for _ in range(5))
         tabs: dict[str, widgets.Widget] = {"Plan": self._plan}
         tabs |= {"Communication": self._communication} if communicates else {}
+        tabs |= evidence or {}
         tabs |= {"Timings": self._timings, "Equality": self._equality}
         tabs |= {"Ranks": self._ranks} if where else {}
         tabs |= {"Settings": editor, "Log": logbook}
@@ -74,8 +87,9 @@ class ResultTabs(widgets.Tab):
             note.value = tag("p", words, kind="hv-stale-note") if words else ""
 
     def _on_open(self) -> None:
-        if self.selected_index is not None and self.children[self.selected_index] is self._editor:
-            self._editor.load()
+        opened = None if self.selected_index is None else self.children[self.selected_index]
+        if isinstance(opened, SettingsEditor | TimelineTab):
+            opened.load()
 
 
 def _timings(timings: Timings | None, caveat: str) -> list[widgets.Widget]:

@@ -9,9 +9,11 @@ import torch
 from torch import fx
 
 import hyperviz as hv
+from hyperviz.api.session import Session
 from hyperviz.api.strategies import MOST_NODES_MERGED, strategy_cost
 from hyperviz.models import GPT, GPTConfig, gpt_step, load_text, sample_batch
 from hyperviz.snapshot import STRATEGIES, windows_of
+from hyperviz.widgets import Knobs
 
 SHARDED = hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*", "*"), inductor_mode="regional")
 
@@ -82,3 +84,18 @@ def test_bad_input_is_refused_in_a_sentence(sharded):
         hv.strategies(sharded, {})  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="joint must be what hv.trace returns"):
         hv.strategies(Path(), SHARDED)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_explorer_is_told_the_same(sharded, costs):
+    session, knobs = Session(sharded, None, SHARDED), Knobs("regional", "balanced")
+    assert session.strategy_cost(knobs, "runs") == costs["runs"]
+    assert session.costs_label == costs.label
+    assert session.hardware()[:2] == ("h100", "h200") and session.hardware()[-1] == "cpu"
+    eager, planned = session.timelines(knobs, "a100").timelines
+    assert (eager.title, planned.title) == ("The graph, eager", "The plan, regional · balanced")
+    assert eager.label == planned.label == "estimated for A100 SXM 80 GB"
+    assert (planned.compute_ms or 0) < (eager.compute_ms or 0)
+    assert len(session.timelines(Knobs(), "h100").timelines) == 1
+    apart = session.why_apart(knobs, "region_0", "region_1")
+    assert apart == hv.why_apart(sharded, SHARDED.replace(region_strategy="balanced"), "region_0", "region_1")
+    assert apart.sentence.startswith(("No:", "No order", "Nothing"))

@@ -6,6 +6,8 @@ import ast
 import threading
 from dataclasses import replace
 
+from hand_made_evidence import HandMadeEvidence
+
 from hyperviz.snapshot import (
     CompileReport,
     Equality,
@@ -129,7 +131,7 @@ def _role(node: NodeSnapshot) -> str:
     return {"gather": "collective", "wait": "wait"}.get(node.name.split("_")[0], "compute")
 
 
-class HandMadeBackend:
+class HandMadeBackend(HandMadeEvidence):
     """Answers the explorer from the hand-made step; ``gate`` holds every region back until it is set.
 
     Attributes:
@@ -145,6 +147,7 @@ class HandMadeBackend:
         self.fail_at = fail_at
         self.verdict = verdict
         self.reports: RankReports | None = None
+        super().__init__()
         self.gate = threading.Event()
         self.gate.set()
 

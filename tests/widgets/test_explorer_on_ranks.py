@@ -65,7 +65,7 @@ def test_before_a_compile_it_says_that_nothing_was_run_and_who_would_run_it(expl
     assert "fake world of 3 ranks: not run" in explorer._cards.value and "Compile runs it on 3 real ranks" in explorer._cards.value
     assert explorer._cards.value.count("Not known yet") == 2
     assert "Compile to run the step on 3 real ranks" in ranks_tab(explorer)[1].value
-    assert explorer._tabs.titles == ("Plan", "Timings", "Equality", "Ranks", "Settings", "Log")
+    assert explorer._tabs.titles == ("Plan", "Strategies", "Timeline", "Why two?", "Timings", "Equality", "Ranks", "Settings", "Log")
 
 
 def test_after_a_compile_every_rank_has_its_row_and_the_slowest_is_marked(explore):
