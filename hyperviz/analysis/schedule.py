@@ -93,10 +93,11 @@ def _blocks(graph_module: fx.GraphModule, regions: Regions | None, cut: bool) ->
 
 def _pieces(name: str, nodes: Iterable[fx.Node], cut: bool) -> list[_Block]:
     """A region, whole or cut where it communicates."""
+    calls = tuple(filter(is_call, nodes))  # groupby asks an iterator again after its end, and that of a graph then starts anew
     if not cut:
-        return [_Block(name, tuple(filter(is_call, nodes)), True)]
+        return [_Block(name, calls, True)]
     pieces: list[_Block] = []
-    for communicates, run in groupby(filter(is_call, nodes), is_communication):
+    for communicates, run in groupby(calls, is_communication):
         members = tuple(run)
         pieces += [_Block(node.name, (node,), True) for node in members] if communicates else [_Block(name, members, True)]
     return pieces

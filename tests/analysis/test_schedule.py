@@ -14,6 +14,7 @@ import hyperviz as hv
 from hyperviz.analysis import find_regions, schedule_of
 from hyperviz.measure.live import live_bytes
 from hyperviz.models import GPT, GPTConfig
+from hyperviz.passes import CompiledRegion
 
 aten, c10d = torch.ops.aten, torch.ops._c10d_functional
 FREE = torch.ops.inductor.resize_storage_bytes_.default
@@ -303,3 +304,28 @@ def test_windows_hold_what_computes_inside_them_under_each_plan():
     full = schedule_of(graph_module, find_regions(graph_module.graph, mode="full"))
     assert [step.name for step in full.steps] == [launch.name, "region_0", wait.name, "region_0"]
     assert full.collectives[0].compute_inside == ("region_0",) and "its compiler may move it" in full.notes[-1]
+
+
+def test_communication_inside_a_compiled_region_is_seen_as_the_plan_shows_it_or_not_at_all():
+    b = Builder()
+    x, w = b.input("x", 16, 16), b.input("w", 16, 16)
+    launch = b.call(c10d.all_gather_into_tensor.default, x, 2, "g")
+    product = b.call(aten.mm.default, w, w)
+    wait = b.call(c10d.wait_tensor.default, launch)
+    inside = b.finish(b.call(aten.mm.default, wait, product))
+    outside = Builder()
+    inputs = [outside.graph.placeholder(node.name) for node in (x, w)]
+    for node, first in zip(inputs, (x, w), strict=True):
+        node.meta["val"] = first.meta["val"]
+    call = outside.graph.call_module("region_0", tuple(inputs))
+    call.meta["val"] = tuple(node.meta["val"] for node in inside.graph.output_node().args[0])
+    outside.graph.output(call)
+    members = tuple(node.name for node in inside.graph.nodes if node.op == "call_function")
+    region = CompiledRegion("region_0", members, inside, {}, artifact=None)
+    compiled = fx.GraphModule({"region_0": region}, outside.graph)
+    seen = schedule_of(compiled)
+    assert [step.name for step in seen.steps] == [launch.name, "region_0", wait.name, "region_0"]
+    assert [(one.launch, one.compute_inside) for one in seen.collectives] == [(launch.name, ("region_0",))]
+    whole = schedule_of(compiled, cut=False)
+    assert [(step.name, step.nodes) for step in whole.steps] == [("region_0", 4)] and whole.collectives == ()
+    assert whole.peak_bytes == seen.peak_bytes
