@@ -48,7 +48,8 @@ def compile_region(region: ExtractedRegion, settings: Mapping[str, object], mode
         mode: the fake mode of the graph.
 
     Returns:
-        What to call with a list of the inputs' values, which it empties, and what Inductor's cache said: ``"hit"``, ``"miss"``, ``"bypass"`` or ``"unknown"``.
+        What to call with a list of the inputs' values, which it empties, and what Inductor's cache said: ``"hit"``, ``"miss"``,
+        ``"bypass"`` or ``"unknown"``.
     """
     from torch import _inductor
     from torch._inductor import config
