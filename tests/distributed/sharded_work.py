@@ -189,13 +189,17 @@ def eager_order(graph_module):
 def compile_each_mode():
     """Verdicts of off, regional and full, and whether regional kept the order."""
     model, batch, config = primes(), my_part(numbers(1)[0]), WRAPPED.replace(fsdp_wrap=("*",))
-    sharded = hv.apply_passes(hv.trace(model, fit, batch), config, model=model)
+    whole, alone = primes(), hv.trace(model, fit, batch)
+    sharded = hv.apply_passes(alone, config, model=model)
     flat, result = sharded.flat_inputs(model, batch), {}
     for mode in ("off", "regional", "full"):
         compiled = hv.compile(sharded, config.replace(inductor_mode=mode))
         equality = hv.compare(sharded, compiled, flat)
         result[mode] = {
             "verdict": equality.verdict,
+            "verdict alone": hv.compare(
+                alone, hv.compile(alone, hv.PassConfig(inductor_mode=mode)), alone.flat_inputs(whole, batch)
+            ).verdict,
             "same order": eager_order(compiled.graph_module) == eager_order(sharded.graph_module),
             "regions": len(compiled.plan.regions),
         }
