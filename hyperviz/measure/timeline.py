@@ -167,7 +167,9 @@ def _with_memory(schedule: Schedule, held: Mapping[str, int] | None) -> Schedule
 def _notes(recording: _Recording, rounds: int, communicates: bool, held: object) -> list[str]:
     notes = [f"medians of {rounds} runs of each node, end to end; a whole step that nobody watches takes {_median(recording.whole):.3g} ms"]
     if communicates:
-        notes.append("how long a collective takes was measured by itself, its ranks having met before it")
+        notes.append(
+            "how long a collective takes was measured by itself, its ranks having met before it; a wait is also for ranks that are late"
+        )
     if held is None:
         notes.append("memory was worked out, not measured: another profiler was running")
     return notes
