@@ -18,7 +18,7 @@ WIDTH = 1180
 _LEFT, _RIGHT, _TITLE, _LANE, _MEMORY, _BETWEEN, _LEGEND, _AXIS = 150, 12, 26, 26, 54, 14, 24, 34
 _CHARACTER, _FINEST = 6.6, 1.0
 """Pixels that a letter takes, and below which a span is no longer one of its own."""
-_STRIPES = "hv-stands-still"
+_STRIPES = "hv-stands-still-"
 _INK, _QUIET = f"light-dark({LIGHT.ink}, {DARK.ink})", f"light-dark({quiet(LIGHT)}, {quiet(DARK)})"
 _HALO = (
     f'stroke="light-dark({LIGHT.paper}, {DARK.paper})" stroke-width="2.5" paint-order="stroke" text-anchor="middle" pointer-events="none"'
@@ -26,7 +26,7 @@ _HALO = (
 """Words on stripes are not read without a ground of their own."""
 
 
-def timeline_svg(timelines: Sequence[Timeline], *, node_of: Mapping[str, str] | None = None, width: int = WIDTH) -> str:
+def timeline_svg(timelines: Sequence[Timeline], *, node_of: Mapping[str, str] | None = None, width: int = WIDTH, key: str = "") -> str:
     """One or several timelines below each other, on one scale of time and one of memory.
 
     Every span that is wide enough to be told from its neighbours is an element with ``data-span``, what it belongs to, and ``data-node``,
@@ -37,6 +37,7 @@ def timeline_svg(timelines: Sequence[Timeline], *, node_of: Mapping[str, str] | 
         timelines: first on top.
         node_of: region → a node of it; what is not in it is a node already.
         width: in pixels; a wider picture shows finer spans.
+        key: tells this picture from others on its page: what refers to a pattern of a hidden one is not painted.
 
     Raises:
         ValueError: there is no timeline.
@@ -54,7 +55,8 @@ def timeline_svg(timelines: Sequence[Timeline], *, node_of: Mapping[str, str] | 
     start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {page.y:g}" width="{width}" height="{page.y:g}" role="img"'
     hatch = f'<path d="M-1,7 L7,-1" style="stroke:{_both(LIGHT.alarm, DARK.alarm)}" stroke-width="1.6"/>'
     pattern = f'<defs><pattern id="{_STRIPES}" width="6" height="6" patternUnits="userSpaceOnUse">{hatch}</pattern></defs>'
-    return f'{start} font-size="11" aria-label="{escape(words)}">{pattern}{"".join(page.parts)}</svg>'
+    picture = f'{start} font-size="11" aria-label="{escape(words)}">{pattern}{"".join(page.parts)}</svg>'
+    return picture.replace(_STRIPES, f"{_STRIPES}{key}")
 
 
 class _Page:

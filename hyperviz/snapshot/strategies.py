@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hyperviz.snapshot.columns import aligned, counted, peak_words, time_words
+from hyperviz.snapshot.columns import aligned, counted, peak_words, size_words, time_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class StrategyCost:
         if self.num_regions:
             words.append(f"{'?' if self.num_distinct is None else self.num_distinct} distinct")
         words += [f"{time_words(self.exposed_ms)} exposed"] if self.num_windows else []
-        return ", ".join([*words, f"peak {peak_words(self.peak_bytes, self.least_peak_bytes)}"])
+        up_to = "" if self.peak_bytes is None or self.peak_bytes == self.least_peak_bytes else "up to "
+        return ", ".join([*words, f"peak {up_to}{size_words(self.peak_bytes)}"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,15 @@ class ApartTab(widgets.VBox):
 def answer_of(apart: Apart) -> Html:
     """The sentence in big words, then what it rests on."""
     head = tag("p", tag("b", apart.sentence), kind="hv-message hv-note", role="status")
-    asked = tag("p", f"{apart.asked[0]} and {apart.asked[1]}", kind="hv-hint") if apart.asked != (apart.first, apart.second) else Html("")
+    asked = tag("p", _asked(apart), kind="hv-hint") if apart.asked != (apart.first, apart.second) else Html("")
     parts = [asked, head, _path(apart), _between(apart), _costs(apart)]
     return tag("div", *parts, kind="hv-apart")
+
+
+def _asked(apart: Apart) -> str:
+    """The two names, and the regions that they stand for."""
+    regions = f", in {apart.first} and {apart.second}" if apart.first and apart.second else ""
+    return f"{apart.asked[0]} and {apart.asked[1]}{regions}"
 
 
 def _path(apart: Apart) -> Html:

@@ -75,7 +75,7 @@ def _table(costs: Costs, knobs: Knobs, stale: bool, label: str) -> Html:
     rows = [_row(costs.get(strategy), strategy, strategy == knobs.strategy and knobs.mode == "regional") for strategy in STRATEGIES]
     old = tag("p", "Of earlier settings: what the present ones cost is being estimated.", kind="hv-stale-note") if stale else Html("")
     lines = table((*map(str.capitalize, COST_HEADINGS), "Note"), rows, "What each choice of regions would cost", numeric=range(1, 7))
-    return tag("div", old, lines, tag("p", f"{label}. {_WORDS}".capitalize(), kind="hv-hint"))
+    return tag("div", old, lines, tag("p", f"{label[:1].upper()}{label[1:]}. {_WORDS}", kind="hv-hint"))
 
 
 def _row(cost: StrategyCost | None, strategy: str, chosen: bool) -> tuple[object, ...]:

@@ -100,11 +100,12 @@ class TimelineTab(widgets.VBox):
             self._say(found or "", "hv-error")
             return
         first = {region.name: next(iter(region.nodes), "") for region in self._view.plan.regions}
+        width = render.TIMELINE_WIDTH * (self._zoom.value or 1)
         try:
-            picture = render.timeline_svg(found.timelines, node_of=first, width=render.TIMELINE_WIDTH * (self._zoom.value or 1))
+            picture = render.timeline_svg(found.timelines, node_of=first, width=width, key=self._view.still.key)
         except Exception as error:  # the table says the same
             picture = tag("p", f"The timeline cannot be drawn: {error}", kind="hv-error", role="alert")
-        self._picture.value = f'<div class="hv-timeline" tabindex="0">{picture}</div>'
+        self._picture.value = f'<div class="hv-timeline{" hv-fit" if self._zoom.value == 1 else ""}" tabindex="0">{picture}</div>'
         self._table.value = _tables(found, first)
         self._mark_selected()
 
