@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hyperviz.snapshot.plan import Plan
 
 _CONSTANTS = ("placeholder", "output")
+_GETITEM = "operator.getitem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,22 @@ def windows_in(plan: Plan, order: Sequence[str]) -> tuple[Window, ...]:
 
 
 def steps_of(plan: Plan) -> Iterator[tuple[str, ...]]:
-    """The calls of a planned graph as they run: alone, or with the other members of their region, where the last of them stands."""
+    """The calls of a planned graph as they run: alone, or with the other members of their region, where the last of them stands.
+
+    A ``getitem`` has no work of its own: where it stands says nothing about its region.
+    """
     order = plan.order or tuple(node.name for node in plan.graph.nodes)
-    region_of, left = plan.region_of(), {region.name: len(region) for region in plan.regions}
-    calls = {node.name for node in plan.graph.nodes if node.op not in (*_CONSTANTS, "get_attr")}
+    calls = {node.name: node.target for node in plan.graph.nodes if node.op not in (*_CONSTANTS, "get_attr")}
+    region_of = plan.region_of()
+    left = {region.name: max(1, sum(calls.get(name, _GETITEM) != _GETITEM for name in region.nodes)) for region in plan.regions}
     for name in order:
         region = region_of.get(name)
-        if region is None:
-            if name in calls:
-                yield (name,)
-            continue
-        left[region.name] -= 1
-        if not left[region.name]:
-            yield tuple(member for member in region.nodes if member in calls)
+        if region is None and name in calls:
+            yield (name,)
+        elif region is not None and calls.get(name, _GETITEM) != _GETITEM:
+            left[region.name] -= 1
+            if not left[region.name]:
+                yield tuple(member for member in region.nodes if member in calls)
 
 
 def _window(launch: str, wait: str, inside: tuple[str, ...], place: dict[str, int], region_of: dict[str, str]) -> Window:

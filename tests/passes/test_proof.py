@@ -97,3 +97,22 @@ def _moved(graph, name, ahead_of):
         places[node] = twin.create_node(node.op, node.target, (), {}, name=node.name) if node.op != "output" else twin.output(None)
         places[node].meta.update(node.meta)
     return twin
+
+
+def test_a_result_that_is_taken_out_behind_an_effect_does_not_move_its_region():
+    """The order of a plan is that of work: where a ``getitem`` stands says nothing."""
+
+    def program(x, y):
+        several = torch.ops.aten.native_layer_norm(x, [8], None, None, 1e-5)
+        z = torch.relu(x) * 2
+        torch.ops.inductor.resize_storage_bytes_(y, 0)
+        return z, several
+
+    graph = traced(program, torch.ones(4, 8), torch.ones(4))
+    free = next(node for node in graph.graph.nodes if "resize" in node.name)
+    for node in [node for node in graph.graph.nodes if node.target is operator.getitem]:
+        graph.graph.output_node().prepend(node)
+    graph.recompile()
+    plan = compiled(graph).plan
+    names = [name for step in steps_of(plan) for name in step]
+    assert names.index("native_layer_norm") < names.index(free.name) and sorted(names) == sorted({*plan.region_of(), *plan.eager})
