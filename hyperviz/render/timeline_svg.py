@@ -55,7 +55,7 @@ def timeline_svg(timelines: Sequence[Timeline], *, node_of: Mapping[str, str] | 
     start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {page.y:g}" width="{width}" height="{page.y:g}" role="img"'
     hatch = f'<path d="M-1,7 L7,-1" style="stroke:{_both(LIGHT.alarm, DARK.alarm)}" stroke-width="1.6"/>'
     pattern = f'<defs><pattern id="{_STRIPES}" width="6" height="6" patternUnits="userSpaceOnUse">{hatch}</pattern></defs>'
-    picture = f'{start} font-size="11" aria-label="{escape(words)}">{pattern}{"".join(page.parts)}</svg>'
+    picture = f'{start} font-size="11" pointer-events="none" aria-label="{escape(words)}">{pattern}{"".join(page.parts)}</svg>'
     return picture.replace(_STRIPES, f"{_STRIPES}{key}")
 
 
@@ -129,7 +129,7 @@ class _Page:
         node = self.node_of.get(span.node, span.node)
         title = f"{span.node}: {span.what or span.kind}, {duration(span.duration_ms)} from {duration(span.start_ms)}"
         rect = _rect(x, self.y + 2, width, _LANE - 8, light, dark, f"<title>{escape(title)}</title>")
-        self.parts.append(f'<g class="hv-span" data-span="{escape(span.node)}" data-node="{escape(node)}">{rect}')
+        self.parts.append(f'<g class="hv-span" pointer-events="auto" data-span="{escape(span.node)}" data-node="{escape(node)}">{rect}')
         if span.kind == "communication":
             for start, end in stripes:
                 self.parts.append(_stripes(_place(_LEFT + start * self.scale, self.y + 2, (end - start) * self.scale, _LANE - 8)))

@@ -219,6 +219,21 @@ def test_ctrl_s_saves_from_within_the_view(notebook):
     expect(notebook.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
 
 
+def test_what_is_told_before_a_compile_leads_to_the_graph_and_back(notebook):
+    page = notebook.page
+    page.get_by_role("button", name="regional").click()
+    expect(page.locator(".hv-knobs option").first).to_have_text(re.compile("runs.—.26.regions,.7.distinct"))
+    page.get_by_role("tab", name="Timeline").click()
+    span = page.locator(".hv-timeline .hv-span[data-span='region_0']")
+    span.click()
+    expect(node(notebook, "mm_0")).to_have_class(re.compile("hv-selected"))
+    expect(page.get_by_text("region_0 computes from 0 ms to 1 ms")).to_be_visible()
+    assert span.locator("rect").first.evaluate("rect => getComputedStyle(rect).strokeWidth") == "3px"
+    node(notebook, "mm_1").click(modifiers=["Shift"])
+    expect(page.locator(".hv-apart")).to_contain_text("No: gather_1 runs outside regions.")
+    notebook.expect_in_kernel("(explorer.view.selected, backend.asked[-1])", ("mm_0", ("apart", "mm_0", "mm_1")))
+
+
 def test_a_second_view_shows_the_same(open_notebook):
     notebook = open_notebook(CELL, "explorer")
     notebook.run_all()
