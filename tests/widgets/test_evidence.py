@@ -9,8 +9,10 @@ from hand_made import HandMadeBackend
 from hand_made_evidence import timeline
 
 from hyperviz import render
+from hyperviz.snapshot import CompileReport, OrderCheck
 from hyperviz.widgets import Explorer, Knobs
 from hyperviz.widgets.background import Background
+from hyperviz.widgets.result_tables import report_table
 
 
 @pytest.fixture
@@ -202,3 +204,12 @@ def test_what_takes_an_unknown_time_is_a_question_mark_and_no_timeline_is_refuse
     assert "?" in words and "nothing" in words
     with pytest.raises(ValueError, match="at least one"):
         render.timeline_svg([])
+
+
+def test_the_check_of_the_order_stands_with_the_outcome_and_in_the_report():
+    report = CompileReport("regional", 1.0, order=OrderCheck(3, 9, 2, 1, ("gather_1: 1 of 2 <compute> nodes lost",)))
+    words = "Checked after compiling: order as planned: 3 eager calls against 9 compute nodes; windows kept: 1 of 2."
+    shown = report_table(report)
+    assert words in shown and "1 of 2 &lt;compute&gt; nodes lost" in shown
+    assert words in render.html({}, reports={"balanced": report})
+    assert "Checked" not in report_table(replace(report, order=None))
