@@ -45,7 +45,7 @@ def _call(target, *arguments, op="call_function"):
         (_call("schedule", op="call_module"), "eager", "calls the module schedule", True),
         (_call("weight", op="get_attr"), "placeholder", "", False),
     ],
-    ids=lambda value: str(getattr(value, "target", "")) or None,
+    ids=lambda value: str(getattr(value.target, "__name__", value.target)) if isinstance(value, fx.Node) else None,
 )
 def test_role_and_reason(node, role, reason, in_full):
     placement = classify(node)
