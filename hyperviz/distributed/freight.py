@@ -38,6 +38,7 @@ def load(path: Path, device: str | None = None) -> Any:
 
 def _sources_without_files() -> dict[str, tuple[int, None, list[str], str]]:
     """The cells of a notebook, as `linecache` holds them: with them a rank's traceback shows lines that are in no file."""
-    held = [(name, entry) for name, entry in linecache.cache.items() if len(entry) == 4 and not os.path.exists(name)]
+    entries = list(linecache.cache.items())  # at once: other threads fill it meanwhile
+    held = [(name, entry) for name, entry in entries if len(entry) == 4 and not os.path.exists(name)]
     # A time of None tells linecache to keep the lines although no file is there.
     return {name: (size, None, list(lines), full) for name, (size, _, lines, full) in held}

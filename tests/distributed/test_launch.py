@@ -111,9 +111,13 @@ def test_an_interrupt_ends_the_ranks(tmp_path, nothing_left):
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker of the test run ignores it
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        launch(rank_work.touch_and_sleep, num_ranks=1, args=(str(started),))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch(rank_work.touch_and_sleep, num_ranks=1, args=(str(started),))
+    finally:
+        signal.signal(signal.SIGINT, before)
     nothing_left()
 
 
