@@ -15,7 +15,7 @@ from hyperviz.models import GPT, GPTConfig, gpt_step, load_text, sample_batch
 
 LAYERS, WIDTH, CONTEXT, BATCH, RANKS, ROUNDS = 4, 256, 128, 4, 2, 20
 LATENCY_US, SHARES = 50, (0.5, 1.0, 2.0)
-SHARDED = hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*", "*"), enable_overlap=True, prefetch_buckets=1)
+SHARDED = hv.PassConfig(fsdp_enabled=True, fsdp_wrap=("blocks.*", "*"), bucket_enabled=True, enable_overlap=True, prefetch_buckets=1)
 EAGER, TAGS, RUNS, FULL = "eager", "tags only", "runs", "full"
 THEIRS, THEIRS_COMPILED = "fully_shard", "fully_shard, torch.compile"
 COMPILED = {TAGS: ("regional", "merged"), RUNS: ("regional", "runs"), FULL: ("full", "runs")}
