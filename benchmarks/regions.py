@@ -71,7 +71,7 @@ def windows_kept() -> int:
             reached=min(runs) == 1,
             ratios=tuple(runs),
             seconds={},
-            notes=(*notes, tags, "balanced moves calls where that costs no hidden time; see balanced_regions"),
+            notes=(*notes, tags, "balanced keeps hidden time, at equal compute times, not every node of a window; see balanced_regions"),
         )
     )
 
