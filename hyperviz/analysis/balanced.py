@@ -66,7 +66,8 @@ def balance(runs: Regions, graph_module: fx.GraphModule, limits: Limits) -> Regi
         ValueError: the hardware has no figures.
     """
     title = figures_of(limits).title
-    note = f"balanced: at most {limits.hidden:.0%} of a collective's time newly exposed, {limits.peak:.0%} more at the peak, by {title}"
+    limit = f"a collective loses at most {limits.hidden:.0%} of its time as hidden time, and the peak grows by at most {limits.peak:.0%}"
+    note = f"balanced: at equal compute times, estimated for {title}, {limit}"
     return _without_trifles(replace(rejoin(runs, graph_module, limits), notes=[*runs.notes, note]))
 
 
