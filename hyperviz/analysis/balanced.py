@@ -5,8 +5,8 @@ choice of regions joins consecutive runs; of the eager calls between two joined 
 it, those that the region needs go ahead of it, and nothing may be in both places. Wanted are the fewest regions such that
 
 - every order of data, memory and effects holds (``Hazards``);
-- no collective is exposed for longer than under runs by more than ``Limits.hidden`` of its own duration, on a timeline
-  estimated for ``Limits.hardware``;
+- no collective loses more of its hidden time than ``Limits.hidden`` of its own duration, on a timeline estimated for ``Limits.hardware``
+  on which a region takes as long as its runs did: that fused compute is shorter, and so hides less, is no fault of the order;
 - the peak of live bytes grows by no more than ``Limits.peak`` of that under runs.
 
 The method. Whether a join is allowed depends on the runs between its ends, and what is allowed for a long join is allowed for each part
@@ -42,7 +42,7 @@ class Limits:
     """What fewer regions may cost.
 
     Attributes:
-        hidden: share of its duration by which a collective may be exposed for longer; at least 0.
+        hidden: share of its duration that a collective may lose in hidden time, at equal compute times; at least 0.
         peak: share by which the peak of live bytes may grow; at least 0.
         hardware: that the timeline is estimated for: a name, or the figures.
     """

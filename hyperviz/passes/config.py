@@ -29,7 +29,7 @@ class PassConfig:
             its own settings; ``"merged"``: for comparison, what torch's regional Inductor makes of tags without region ids: it
             groups by data edges alone, and neither overlap nor the order of effects survives; ``"balanced"``: runs joined into
             fewer regions, within ``balance_hidden`` and ``balance_peak``.
-        balance_hidden: share of its duration by which a collective may lose time that compute hides; at least 0.
+        balance_hidden: share of its duration that a collective may lose in hidden time, at equal compute times; at least 0.
         balance_peak: share by which the peak of live bytes may grow; at least 0.
         hardware: whose estimated times ``"balanced"`` goes by: a name, as in ``"h100"``, or a ``hyperviz.analysis.Hardware``.
         numerics: ``"default"`` forces ``eager_numerics.division_rounding`` where torch has it and nothing else; ``"exact"`` is
