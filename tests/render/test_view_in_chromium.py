@@ -198,6 +198,7 @@ def test_a_report_works_from_a_file(open_page, plan, off):
     page.keyboard.press("Enter")
     assert page.locator(".hv-selected").get_attribute("data-name") == "mm"
     page.click("#nodes summary")
+    page.locator("#nodes tbody tr:visible").last.wait_for()  # a page fills what is folded once it was told that it opened
     assert page.locator("#nodes tbody tr:visible").count() == 2
     with page.expect_download() as download:
         page.click("#save-svg")
